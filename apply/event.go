@@ -1,0 +1,65 @@
+package apply
+
+import "time"
+
+// Event is something that happened while a plan was executed. Events are what
+// a view shows; nothing is decided from them. All text is safe to show.
+type Event struct {
+	Time    time.Time
+	Kind    EventKind
+	Address string
+	RunID   string
+	PodID   string
+	// Message says it in words, for people.
+	Message string
+
+	// Phase of the run, where it changed: waiting, placing, booting,
+	// uploading, starting, training, evaluating, finalizing, retrieving,
+	// ending, done.
+	Phase string
+	// Progress of the job (EventProgress).
+	Step, MaxSteps int64
+	Metrics        map[string]float64
+	// SpentUSD so far of CapUSD (0 = no cap); RateUSD an hour.
+	SpentUSD, CapUSD, RateUSD float64
+	// Done of Total bytes at Rate bytes a second (EventTransfer).
+	Done, Total int64
+	Rate        float64
+	// GPUType, DataCenter and Price of a create.
+	GPUType, DataCenter string
+	// Line of the job's log (EventLog).
+	Line string
+	// State and Reason of an ended run, ExitCode of its job (EventEnded).
+	State, Reason string
+	ExitCode      *int
+	Dir           string
+	Seconds       float64
+}
+
+// EventKind is the sort of an Event.
+type EventKind string
+
+// Kinds of events.
+const (
+	EventPhase       EventKind = "phase"
+	EventCreating    EventKind = "creating"    // a create call is about to leave
+	EventUnavailable EventKind = "unavailable" // it was refused
+	EventCreated     EventKind = "created"
+	EventReady       EventKind = "ready"
+	EventWaiting     EventKind = "waiting" // heartbeat with the reason
+	EventStarted     EventKind = "started" // the job runs
+	EventProgress    EventKind = "progress"
+	EventTransfer    EventKind = "transfer"
+	EventLog         EventKind = "log"
+	EventWarning     EventKind = "warning"
+	EventSnapshot    EventKind = "snapshot"
+	EventRetrieved   EventKind = "retrieved"
+	EventDeleting    EventKind = "deleting"
+	EventDeleted     EventKind = "deleted"
+	EventKept        EventKind = "kept"
+	EventDetached    EventKind = "detached"
+	EventEnded       EventKind = "ended"
+	EventSkipped     EventKind = "skipped"
+	EventFailed      EventKind = "failed"  // a step could not be done
+	EventRemoved     EventKind = "removed" // a secret, a volume, an entry
+)

@@ -1,0 +1,337 @@
+// Package plan turns a configuration, the state and the live catalog into a
+// Plan: what would be done, why, with which offers, at what most and expected
+// cost, and what moved in the catalog since the last time. A Plan is data and
+// complete: package apply needs nothing else to execute it.
+//
+// Building a plan changes nothing. The same input gives the same bytes.
+package plan
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// FormatVersion is that of the JSON form. A minor bump only adds.
+const FormatVersion = "1.0"
+
+// Action is what a step does.
+type Action string
+
+// Actions.
+const (
+	NoOp    Action = "noop"
+	Run     Action = "run"     // start the first time
+	Rerun   Action = "rerun"   // start again, the old directory is kept
+	Resume  Action = "resume"  // start from a snapshot
+	Attach  Action = "attach"  // follow a run that goes on
+	Collect Action = "collect" // bring home what has ended
+	Hold    Action = "hold"    // ended by a user or a limit: not again by itself
+	Create  Action = "create"
+	Grow    Action = "grow"
+	Forget  Action = "forget" // leaves the state, exists on
+	Destroy Action = "destroy"
+	Sweep   Action = "sweep" // pods past their deadline, secrets nobody needs
+	Adopt   Action = "adopt" // an existing object enters the state
+)
+
+// Changes reports whether the action counts as a change for
+// -detailed-exitcode.
+func (a Action) Changes() bool { return a != NoOp && a != Attach && a != Hold }
+
+// Plan is the whole document.
+type Plan struct {
+	FormatVersion      string    `json:"format_version"`
+	OverbrainerVersion string    `json:"overbrainer_version"`
+	Timestamp          time.Time `json:"timestamp"`
+	Project            Project   `json:"project"`
+	// Destroying says that everything of the project is to go.
+	Destroying bool `json:"destroying,omitempty"`
+
+	Steps       []*Step               `json:"resource_changes"`
+	Offers      map[string][]Offer    `json:"offers"` // by run address, in order
+	CatalogDiff []CatalogChange       `json:"catalog_diff"`
+	Cost        Cost                  `json:"cost"`
+	Checks      []CheckResult         `json:"checks"`
+	Outputs     map[string]OutputPlan `json:"outputs"`
+	// Leftovers are pods, strays, secrets and unanswered creates that exist
+	// outside the steps, with what they cost.
+	Leftovers   []Leftover   `json:"leftovers"`
+	Diagnostics []Diagnostic `json:"diagnostics"`
+	Applyable   bool         `json:"applyable"`
+
+	// Catalogs is what the plan saw, for apply to store.
+	Catalogs map[string]CatalogSeen `json:"catalogs,omitempty"`
+}
+
+// Project is what a plan belongs to.
+type Project struct {
+	Name    string `json:"name"`
+	Lineage string `json:"lineage,omitempty"` // "" before the first apply
+	Serial  uint64 `json:"serial"`
+	// ConfigDigest is the SHA-256 over the configuration's files.
+	ConfigDigest string `json:"config_digest"`
+	Simulated    bool   `json:"simulated"`
+}
+
+// Step is one action on one address.
+type Step struct {
+	Address   string   `json:"address"`
+	Type      string   `json:"type"` // run, volume
+	Name      string   `json:"name"`
+	Index     any      `json:"index,omitempty"` // string or number
+	Action    Action   `json:"action"`
+	Reason    string   `json:"reason"`
+	DependsOn []string `json:"depends_on,omitempty"`
+
+	Before        json.RawMessage `json:"before"`
+	After         json.RawMessage `json:"after"`
+	AfterUnknown  []string        `json:"after_unknown,omitempty"`
+	ChangedInputs []string        `json:"changed_inputs"`
+
+	// Run is what to do for a run; nil where only its state matters.
+	Run *RunSpec `json:"run,omitempty"`
+	// RunID is the run in the state that an attach, collect, resume or destroy
+	// is about.
+	RunID  string      `json:"run_id,omitempty"`
+	Volume *VolumeSpec `json:"volume,omitempty"`
+	Cost   RunCost     `json:"cost"`
+}
+
+// RunSpec is everything that a run needs, in nominal time and USD. Values that
+// hang on other runs are absent and listed in Late; the Evaluator gives them
+// when those have ended. It holds no secret value.
+type RunSpec struct {
+	Provider   string                `json:"provider"`
+	Target     TargetSpec            `json:"target"`
+	Cap        CapSpec               `json:"cap"`
+	Command    []string              `json:"command"` // argv; a string became sh -c
+	Setup      string                `json:"setup,omitempty"`
+	Env        map[string]string     `json:"env,omitempty"`
+	Secrets    map[string]SecretSpec `json:"secrets,omitempty"` // by variable
+	Uploads    []Upload              `json:"uploads"`
+	Outputs    []string              `json:"outputs"`
+	AllowEmpty bool                  `json:"allow_empty_outputs,omitempty"`
+	Metrics    string                `json:"metrics"`
+	// MetricsRequired: the run named its metrics file, so none is a failure.
+	MetricsRequired bool          `json:"metrics_required,omitempty"`
+	Snapshot        *SnapshotSpec `json:"snapshot,omitempty"`
+	ResumeFrom      *ResumeSpec   `json:"resume_from,omitempty"`
+	// KeepPodS: how long the pod stays after the end; -1 = forever.
+	KeepPodS       int    `json:"keep_pod_s,omitempty"`
+	PreventDestroy bool   `json:"prevent_destroy,omitempty"`
+	Fingerprint    string `json:"fingerprint"` // "" while Late is not empty
+	// Inputs are the named parts of the fingerprint: input → SHA-256.
+	Inputs map[string]string `json:"inputs"`
+	Late   []string          `json:"late,omitempty"` // attributes not known yet
+	// Where is file:line of the run's block.
+	Where string `json:"where"`
+	Try   int    `json:"try"`
+}
+
+// TargetSpec is what a pod is.
+type TargetSpec struct {
+	Address         string   `json:"address"`
+	GPUTypes        []string `json:"gpu_types"` // as configured; ["auto"]
+	Auto            bool     `json:"auto"`
+	MinVRAMGB       int      `json:"min_vram_gb,omitempty"`
+	MaxPricePerHour float64  `json:"max_price_per_hour,omitempty"`
+	GPUCount        int      `json:"gpu_count"`
+	DataCenters     []string `json:"data_centers,omitempty"` // ["auto"], or none = any
+	Cloud           string   `json:"cloud"`
+	Image           string   `json:"image,omitempty"`
+	Template        string   `json:"template,omitempty"`
+	Registry        string   `json:"registry,omitempty"`
+	DiskGB          int      `json:"container_disk_gb"`
+	// DiskFrom says where DiskGB comes from: configuration, template, default.
+	DiskFrom      string `json:"container_disk_from"`
+	Volume        string `json:"volume,omitempty"`    // address of a volume block
+	VolumeID      string `json:"volume_id,omitempty"` // "" until it is created
+	VolumeGB      int    `json:"volume_gb,omitempty"`
+	MinCUDA       string `json:"min_cuda,omitempty"`
+	InstallSSHD   bool   `json:"install_sshd"`
+	ReadyTimeoutS int    `json:"ready_timeout_s"`
+	WaitForStockS int    `json:"wait_for_stock_s,omitempty"`
+}
+
+// CapSpec is what may be spent, in nominal time.
+type CapSpec struct {
+	Address        string  `json:"address"`
+	Where          string  `json:"where"` // file:line
+	MaxHours       float64 `json:"max_hours"`
+	MaxCostUSD     float64 `json:"max_cost_usd,omitempty"`  // 0 = none
+	MaxTotalUSD    float64 `json:"max_total_usd,omitempty"` // 0 = none
+	BootGraceS     int     `json:"boot_grace_s"`
+	RetrieveGraceS int     `json:"retrieve_grace_s"`
+	OverrunHours   float64 `json:"overrun_hours,omitempty"`
+	StallAfterS    int     `json:"stall_after_s,omitempty"`
+	MaxVolumeGB    int     `json:"max_volume_gb,omitempty"`
+	ExpectedHours  float64 `json:"expected_hours,omitempty"`
+}
+
+// SecretSpec says where a secret's value is read at launch.
+type SecretSpec struct {
+	Name    string   `json:"name"` // of the secret block
+	Env     string   `json:"env,omitempty"`
+	File    string   `json:"file,omitempty"`
+	Command []string `json:"command,omitempty"`
+}
+
+// Upload is one file that goes to the pod.
+type Upload struct {
+	Path   string `json:"path"`   // on the pod, relative to the run's directory
+	Source string `json:"source"` // relative to the project, slash-separated
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+	Exec   bool   `json:"exec,omitempty"`
+}
+
+// SnapshotSpec is how the job is asked to save itself.
+type SnapshotSpec struct {
+	Path   string `json:"path"` // "output/checkpoint-{step}" unless set
+	GraceS int    `json:"grace_s"`
+	EveryS int    `json:"every_s,omitempty"`
+	Signal string `json:"signal,omitempty"` // SIGUSR1 …
+}
+
+// ResumeSpec names a checkpoint to start from.
+type ResumeSpec struct {
+	Run   string `json:"run,omitempty"`    // address of another run
+	RunID string `json:"run_id,omitempty"` // of the stopped run
+	Dir   string `json:"dir,omitempty"`    // local checkpoint, relative to the project
+	Step  int64  `json:"step,omitempty"`
+}
+
+// Offer is one GPU type that a run could be placed on, in the order tried.
+type Offer struct {
+	GPUType  string `json:"gpu_type"`
+	GPUCount int    `json:"gpu_count"`
+	VRAMGB   int    `json:"vram_gb,omitempty"` // of one GPU
+	Cloud    string `json:"cloud"`
+	// PriceUSD is an hour of all its GPUs as shown: the ceiling at apply. Nil =
+	// unknown.
+	PriceUSD *float64 `json:"price_usd"`
+	Stock    string   `json:"stock"`
+	// DataCenters the create call is bound to; empty = any.
+	DataCenters []string `json:"data_centers,omitempty"`
+	Places      []Place  `json:"places,omitempty"`
+	Chosen      bool     `json:"chosen,omitempty"`
+	LongShot    bool     `json:"long_shot,omitempty"`
+}
+
+// Place is a stock band in one data center.
+type Place struct {
+	DataCenter string `json:"data_center"`
+	Stock      string `json:"stock"`
+}
+
+// Cost is the plan's totals in USD. Nil means unknown, never zero.
+type Cost struct {
+	MaxUSD            *float64           `json:"max_usd"`
+	ExpectedUSD       *float64           `json:"expected_usd"`
+	HourlyUSD         *float64           `json:"hourly_usd"`
+	MonthlyStorageUSD *float64           `json:"monthly_storage_usd"`
+	SpentUSD          map[string]float64 `json:"spent_usd"` // by cap
+	// Unbounded says why there is no maximum.
+	Unbounded string `json:"unbounded,omitempty"`
+	// Basis says in words what the maximum is made of.
+	Basis string `json:"basis,omitempty"`
+}
+
+// RunCost is what one step may cost in USD. Nil means unknown.
+type RunCost struct {
+	MaxUSD      *float64 `json:"max_usd"`
+	ExpectedUSD *float64 `json:"expected_usd"`
+	HourlyUSD   *float64 `json:"hourly_usd"` // GPUs and container disk
+	GPUUSD      *float64 `json:"gpu_usd,omitempty"`
+	DiskUSD     *float64 `json:"disk_usd,omitempty"`
+	MonthlyUSD  *float64 `json:"monthly_usd,omitempty"` // of a volume
+	ExpectedBy  string   `json:"expected_by,omitempty"` // "run RUN", "expected_hours"
+}
+
+// CatalogChange is one line of what moved.
+type CatalogChange struct {
+	GPUType    string     `json:"gpu_type"`
+	Cloud      string     `json:"cloud"`
+	Field      string     `json:"field"` // price, stock, offered, rank, choice
+	DataCenter string     `json:"data_center,omitempty"`
+	Before     any        `json:"before"`
+	After      any        `json:"after"`
+	Since      *time.Time `json:"since,omitempty"`
+}
+
+// CheckResult is the outcome of a check block.
+type CheckResult struct {
+	Name    string `json:"name"`
+	Status  string `json:"status"` // pass, fail, undecided, error
+	Message string `json:"message,omitempty"`
+	Where   string `json:"where"`
+}
+
+// OutputPlan is an output as far as it is known.
+type OutputPlan struct {
+	Value     any  `json:"value"`
+	Type      any  `json:"type,omitempty"`
+	Unknown   bool `json:"unknown,omitempty"`
+	Sensitive bool `json:"sensitive,omitempty"`
+}
+
+// Leftover is something that exists, may bill, and is no step's business.
+type Leftover struct {
+	Kind    string   `json:"kind"` // pod, stray, unanswered, secret, stopped
+	RunID   string   `json:"run_id,omitempty"`
+	Address string   `json:"address,omitempty"`
+	ID      string   `json:"id,omitempty"`
+	Note    string   `json:"note"`
+	Hourly  *float64 `json:"hourly_usd"`
+	// Fix is the command that ends it.
+	Fix string `json:"fix,omitempty"`
+}
+
+// VolumeSpec is a network volume as configured.
+type VolumeSpec struct {
+	ID         string `json:"id,omitempty"`
+	Name       string `json:"name"`
+	SizeGB     int    `json:"size_gb"`
+	DataCenter string `json:"data_center"`
+	Type       string `json:"type,omitempty"`
+	Retain     bool   `json:"retain"`
+	Managed    bool   `json:"managed"`
+	Provider   string `json:"provider"`
+}
+
+// Diagnostic is a warning or error with its place.
+type Diagnostic struct {
+	Severity string `json:"severity"` // error, warning
+	Summary  string `json:"summary"`
+	Detail   string `json:"detail,omitempty"`
+	Range    *Range `json:"range,omitempty"`
+	Snippet  string `json:"snippet,omitempty"`
+}
+
+// Range is a place in a file; lines and columns count from 1.
+type Range struct {
+	Filename string `json:"filename"`
+	Start    Pos    `json:"start"`
+	End      Pos    `json:"end"`
+}
+
+// Pos is a position.
+type Pos struct {
+	Line   int `json:"line"`
+	Column int `json:"column"`
+	Byte   int `json:"byte"`
+}
+
+// CatalogSeen is a scope's catalog as read by the plan, in state's form.
+type CatalogSeen struct {
+	ReadAt time.Time `json:"read_at"`
+	GPUs   []SeenGPU `json:"gpus"`
+}
+
+// SeenGPU is one type of it.
+type SeenGPU struct {
+	ID          string            `json:"id"`
+	PriceUSD    float64           `json:"price_usd"` // one GPU; 0 = unknown
+	Stock       string            `json:"stock"`
+	DataCenters map[string]string `json:"data_centers,omitempty"`
+}
