@@ -30,8 +30,9 @@ const (
 	Grow    Action = "grow"
 	Forget  Action = "forget" // leaves the state, exists on
 	Destroy Action = "destroy"
-	Sweep   Action = "sweep" // pods past their deadline, secrets nobody needs
-	Adopt   Action = "adopt" // an existing object enters the state
+	Sweep   Action = "sweep"   // pods past their deadline, secrets nobody needs
+	Adopt   Action = "adopt"   // an existing object enters the state
+	Refresh Action = "refresh" // the state is brought in line with what exists
 )
 
 // Changes reports whether the action counts as a change for
@@ -47,6 +48,8 @@ type Plan struct {
 	// Destroying says that everything of the project is to go.
 	Destroying bool `json:"destroying,omitempty"`
 
+	// Moves are done before the steps.
+	Moves       []Move                `json:"moved,omitempty"`
 	Steps       []*Step               `json:"resource_changes"`
 	Offers      map[string][]Offer    `json:"offers"` // by run address, in order
 	CatalogDiff []CatalogChange       `json:"catalog_diff"`
@@ -63,6 +66,12 @@ type Plan struct {
 	Catalogs map[string]CatalogSeen `json:"catalogs,omitempty"`
 }
 
+// Move is an entry of the state that gets another address.
+type Move struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
 // Project is what a plan belongs to.
 type Project struct {
 	Name    string `json:"name"`
@@ -75,23 +84,25 @@ type Project struct {
 
 // Step is one action on one address.
 type Step struct {
-	Address   string   `json:"address"`
-	Type      string   `json:"type"` // run, volume
-	Name      string   `json:"name"`
-	Index     any      `json:"index,omitempty"` // string or number
-	Action    Action   `json:"action"`
+	Address string `json:"address"`
+	Type    string `json:"type"` // run, volume
+	Name    string `json:"name"`
+	Index   any    `json:"index,omitempty"` // string or number
+	Action  Action `json:"action"`
+	// Actions is Action as a list, for readers of the JSON form.
+	Actions   []Action `json:"actions"`
 	Reason    string   `json:"reason"`
 	DependsOn []string `json:"depends_on,omitempty"`
 
 	Before        json.RawMessage `json:"before"`
 	After         json.RawMessage `json:"after"`
-	AfterUnknown  []string        `json:"after_unknown,omitempty"`
+	AfterUnknown  []string        `json:"after_unknown"`
 	ChangedInputs []string        `json:"changed_inputs"`
 
 	// Run is what to do for a run; nil where only its state matters.
 	Run *RunSpec `json:"run,omitempty"`
-	// RunID is the run in the state that an attach, collect, resume or destroy
-	// is about.
+	// RunID is the run in the state that the step is about: the one to attach
+	// to, collect, resume, destroy, or that runs again.
 	RunID  string      `json:"run_id,omitempty"`
 	Volume *VolumeSpec `json:"volume,omitempty"`
 	Cost   RunCost     `json:"cost"`
@@ -117,12 +128,17 @@ type RunSpec struct {
 	Snapshot        *SnapshotSpec `json:"snapshot,omitempty"`
 	ResumeFrom      *ResumeSpec   `json:"resume_from,omitempty"`
 	// KeepPodS: how long the pod stays after the end; -1 = forever.
-	KeepPodS       int    `json:"keep_pod_s,omitempty"`
-	PreventDestroy bool   `json:"prevent_destroy,omitempty"`
-	Fingerprint    string `json:"fingerprint"` // "" while Late is not empty
+	KeepPodS       int  `json:"keep_pod_s,omitempty"`
+	PreventDestroy bool `json:"prevent_destroy,omitempty"`
+	// Fingerprint is "" while a part hangs on another run.
+	Fingerprint string `json:"fingerprint"`
 	// Inputs are the named parts of the fingerprint: input → SHA-256.
 	Inputs map[string]string `json:"inputs"`
-	Late   []string          `json:"late,omitempty"` // attributes not known yet
+	// Late are the parts that are absent here and come from the Evaluator:
+	// those that hang on other runs, and those that hold a sensitive value.
+	Late []string `json:"late,omitempty"`
+	// Sensitive are those of Late that hold a sensitive value.
+	Sensitive []string `json:"sensitive,omitempty"`
 	// Where is file:line of the run's block.
 	Where string `json:"where"`
 	Try   int    `json:"try"`
@@ -130,18 +146,22 @@ type RunSpec struct {
 
 // TargetSpec is what a pod is.
 type TargetSpec struct {
-	Address         string   `json:"address"`
-	GPUTypes        []string `json:"gpu_types"` // as configured; ["auto"]
-	Auto            bool     `json:"auto"`
-	MinVRAMGB       int      `json:"min_vram_gb,omitempty"`
-	MaxPricePerHour float64  `json:"max_price_per_hour,omitempty"`
-	GPUCount        int      `json:"gpu_count"`
-	DataCenters     []string `json:"data_centers,omitempty"` // ["auto"], or none = any
-	Cloud           string   `json:"cloud"`
-	Image           string   `json:"image,omitempty"`
-	Template        string   `json:"template,omitempty"`
-	Registry        string   `json:"registry,omitempty"`
-	DiskGB          int      `json:"container_disk_gb"`
+	Address   string   `json:"address"`
+	GPUTypes  []string `json:"gpu_types"` // as configured; ["auto"]
+	Auto      bool     `json:"auto"`
+	MinVRAMGB int      `json:"min_vram_gb,omitempty"`
+	// VRAMFloorGB is what the model is estimated to need; it counts where
+	// MinVRAMGB is 0. Estimate shows its parts.
+	VRAMFloorGB     int       `json:"vram_floor_gb,omitempty"`
+	Estimate        *Estimate `json:"vram_estimate,omitempty"`
+	MaxPricePerHour float64   `json:"max_price_per_hour,omitempty"`
+	GPUCount        int       `json:"gpu_count"`
+	DataCenters     []string  `json:"data_centers,omitempty"` // ["auto"], or none = any
+	Cloud           string    `json:"cloud"`
+	Image           string    `json:"image,omitempty"`
+	Template        string    `json:"template,omitempty"`
+	Registry        string    `json:"registry,omitempty"`
+	DiskGB          int       `json:"container_disk_gb"`
 	// DiskFrom says where DiskGB comes from: configuration, template, default.
 	DiskFrom      string `json:"container_disk_from"`
 	Volume        string `json:"volume,omitempty"`    // address of a volume block
@@ -214,8 +234,13 @@ type Offer struct {
 	// DataCenters the create call is bound to; empty = any.
 	DataCenters []string `json:"data_centers,omitempty"`
 	Places      []Place  `json:"places,omitempty"`
-	Chosen      bool     `json:"chosen,omitempty"`
-	LongShot    bool     `json:"long_shot,omitempty"`
+	// Chosen is the one that is expected to be placed.
+	Chosen bool `json:"chosen,omitempty"`
+	// LongShot is not reported in stock, but cheaper than all that are: it is
+	// tried before them.
+	LongShot bool `json:"long_shot,omitempty"`
+	// Reserve is not in stock and not tried unless a later look shows it there.
+	Reserve bool `json:"reserve,omitempty"`
 }
 
 // Place is a stock band in one data center.
@@ -242,17 +267,26 @@ type RunCost struct {
 	MaxUSD      *float64 `json:"max_usd"`
 	ExpectedUSD *float64 `json:"expected_usd"`
 	HourlyUSD   *float64 `json:"hourly_usd"` // GPUs and container disk
-	GPUUSD      *float64 `json:"gpu_usd,omitempty"`
-	DiskUSD     *float64 `json:"disk_usd,omitempty"`
-	MonthlyUSD  *float64 `json:"monthly_usd,omitempty"` // of a volume
-	ExpectedBy  string   `json:"expected_by,omitempty"` // "run RUN", "expected_hours"
+	// Parts of MaxUSD; GPUs and container disk are absent where a cost cap is
+	// what bounds them.
+	GPUUSD    *float64 `json:"gpu_usd,omitempty"`
+	DiskUSD   *float64 `json:"disk_usd,omitempty"`
+	VolumeUSD *float64 `json:"volume_usd,omitempty"`
+	// Unbounded says why there is no maximum.
+	Unbounded  string   `json:"unbounded,omitempty"`
+	MonthlyUSD *float64 `json:"monthly_usd,omitempty"` // of a volume
+	ExpectedBy string   `json:"expected_by,omitempty"` // "run RUN", "expected_hours"
 }
 
 // CatalogChange is one line of what moved.
 type CatalogChange struct {
-	GPUType    string     `json:"gpu_type"`
-	Cloud      string     `json:"cloud"`
-	Field      string     `json:"field"` // price, stock, offered, rank, choice
+	GPUType string `json:"gpu_type"`
+	Cloud   string `json:"cloud"`
+	// GPUCount is what the prices and stocks are for.
+	GPUCount int    `json:"gpu_count"`
+	Field    string `json:"field"` // price, stock, offered, rank, choice
+	// Target whose choice changed (rank, choice).
+	Target     string     `json:"target,omitempty"`
 	DataCenter string     `json:"data_center,omitempty"`
 	Before     any        `json:"before"`
 	After      any        `json:"after"`
@@ -273,16 +307,23 @@ type OutputPlan struct {
 	Type      any  `json:"type,omitempty"`
 	Unknown   bool `json:"unknown,omitempty"`
 	Sensitive bool `json:"sensitive,omitempty"`
+	// Changed: apply would record another value than the state has.
+	Changed bool `json:"changed,omitempty"`
 }
 
 // Leftover is something that exists, may bill, and is no step's business.
 type Leftover struct {
-	Kind    string   `json:"kind"` // pod, stray, unanswered, secret, stopped
+	// Kind: pod (of an ended run, or unknown here), kept, stray, unanswered,
+	// secret, stopped, foreign (of another project or checkout).
+	Kind    string   `json:"kind"`
 	RunID   string   `json:"run_id,omitempty"`
 	Address string   `json:"address,omitempty"`
 	ID      string   `json:"id,omitempty"`
 	Note    string   `json:"note"`
-	Hourly  *float64 `json:"hourly_usd"`
+	Hourly  *float64 `json:"hourly_usd"` // nil = unknown
+	// MonthlyUSD is set for what costs by the month, such as a stopped pod's
+	// disk.
+	MonthlyUSD *float64 `json:"monthly_usd,omitempty"`
 	// Fix is the command that ends it.
 	Fix string `json:"fix,omitempty"`
 }
@@ -331,6 +372,9 @@ type CatalogSeen struct {
 // SeenGPU is one type of it.
 type SeenGPU struct {
 	ID          string            `json:"id"`
+	VRAMGB      int               `json:"vram_gb,omitempty"`
+	MaxCount    int               `json:"max_count,omitempty"`
+	Offered     bool              `json:"offered"`
 	PriceUSD    float64           `json:"price_usd"` // one GPU; 0 = unknown
 	Stock       string            `json:"stock"`
 	DataCenters map[string]string `json:"data_centers,omitempty"`

@@ -18,6 +18,10 @@ import (
 //
 // Methods of a part that Description.Capabilities does not list return an
 // error of kind Unimplemented.
+//
+// A method that has an effect finishes a request that it has sent even when ctx
+// ends, since the answer says what now exists; it only begins nothing more and
+// waits for nothing more. Reads end with ctx.
 type Provider interface {
 	// Describe says who the provider is. It needs no configuration, no network
 	// and no credentials.
@@ -314,9 +318,11 @@ type Pod struct {
 	DataCenter  string
 	CUDA        string
 	DiskGB      int
-	VolumeID    string
-	SSH         *Endpoint // nil until there is a direct one
-	CreatedAt   time.Time
+	// PersistentGB is a disk of the pod's own that outlives a stop; 0 = none.
+	PersistentGB int
+	VolumeID     string
+	SSH          *Endpoint // nil until there is a direct one
+	CreatedAt    time.Time
 }
 
 // Endpoint is where a pod's sshd answers.

@@ -125,6 +125,8 @@ type Run struct {
 	CreatedAt time.Time  `json:"created_at"`
 	StartedAt *time.Time `json:"started_at,omitempty"` // the job's start
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
+	// Seconds is how long the job took, in nominal time; 0 = take the times.
+	Seconds float64 `json:"seconds,omitempty"`
 
 	Bounds Bounds `json:"bounds"`
 	// Job is what following and collecting need to know of the run's block.
@@ -375,6 +377,9 @@ type Catalog struct {
 // CatalogGPU is one type of a Catalog.
 type CatalogGPU struct {
 	ID          string            `json:"id"`
+	VRAMGB      int               `json:"vram_gb,omitempty"`
+	MaxCount    int               `json:"max_count,omitempty"`
+	Offered     bool              `json:"offered"`
 	PriceUSD    float64           `json:"price_usd"` // one GPU, one hour; 0 = unknown
 	Stock       string            `json:"stock"`
 	DataCenters map[string]string `json:"data_centers,omitempty"` // place → stock

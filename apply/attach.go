@@ -1,0 +1,244 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// Attach follows a run, by its address or run ID, to its end, as the apply
+// that started it would have done. Where another process follows it already it
+// only looks on.
+func (e *Engine) Attach(ctx context.Context, name string, opt Options) (Outcome, error) {
+	return e.onRun(ctx, "attach", name, opt, func(r *runner) RunOutcome {
+		if r.unclaimed {
+			return r.observe("")
+		}
+		return r.attach()
+	})
+}
+
+// Stop asks a run's job to save itself and stop, waits for it and brings the
+// checkpoint home. Where another process follows the run, that one does so.
+func (e *Engine) Stop(ctx context.Context, name string, opt Options) (Outcome, error) {
+	return e.onRun(ctx, "stop", name, opt, func(r *runner) RunOutcome { return r.stopJob() })
+}
+
+// Cancel ends a run's job now, brings home what there is and ends its pod.
+// Where another process follows the run, that one does the rest.
+func (e *Engine) Cancel(ctx context.Context, name string, opt Options) (Outcome, error) {
+	return e.onRun(ctx, "cancel", name, opt, func(r *runner) RunOutcome { return r.cancelJob() })
+}
+
+// onRun finds a run and works on it: with its address claimed, or beside the
+// process that holds it.
+func (e *Engine) onRun(ctx context.Context, operation, name string, opt Options, work func(*runner) RunOutcome) (Outcome, error) {
+	s := e.open(ctx, operation, opt.LockTimeout)
+	defer s.close()
+	return s.until(func() (Outcome, error) {
+		r, err := s.find(name)
+		if err != nil {
+			return Outcome{}, err
+		}
+		if r.claim != nil {
+			defer s.claims.release(r.address)
+		}
+		out := work(r)
+		s.mu.Lock()
+		s.outcome.Runs = append(s.outcome.Runs, out)
+		s.outcome.Interrupted = s.outcome.Interrupted || out.Class == Interrupt
+		s.mu.Unlock()
+		return s.outcome.settled(), nil
+	})
+}
+
+// find gives a runner for a run by address or ID.
+func (s *session) find(name string) (*runner, error) {
+	st, err := s.read()
+	if err != nil {
+		return nil, err
+	}
+	s.lineage = st.Lineage
+	address, run := st.FindRun(name)
+	if run == nil {
+		address, run = name, currentRun(st, name)
+	}
+	if run == nil {
+		return nil, failf("no_run", "there is no run %q", name).hint("overbrainer run list")
+	}
+	provider := st.Resources[address].Provider
+	c, err := s.claims.try(address)
+	var held *state.ClaimedError
+	if err != nil && !errors.As(err, &held) {
+		return nil, err
+	}
+	r, err := s.runner(address, provider, nil, c)
+	if err != nil {
+		return nil, err
+	}
+	r.unclaimed = c == nil
+	if st, err = s.read(); err != nil {
+		return nil, err
+	}
+	if now := findRun(st, address, run.ID); now != nil {
+		run = now
+	}
+	r.load(run)
+	return r, nil
+}
+
+// attach goes on with a run.
+func (r *runner) attach() RunOutcome {
+	run := r.run
+	switch {
+	case run.Phase == state.Preparing && (run.Pod == nil || run.Pod.State != state.PodLaunching):
+		return r.failed(failf("not_started", "the job of run %s was not started yet", run.ID).at(r.address).hint("overbrainer apply goes on with it"))
+	case run.Phase.Ended() && (run.Pod == nil || run.Pod.Gone() || run.Retrieved):
+		out := r.outcome()
+		out.Tail = lastLines(r.dir(), 20)
+		return out
+	}
+	return r.goOn(nil, nil)
+}
+
+// observe looks on while another process follows the run, and reports how it
+// ended.
+func (r *runner) observe(after string) RunOutcome {
+	if err := r.takeKey(); err != nil {
+		return r.failed(r.notOurKey())
+	}
+	r.phase("training", "another process follows the run; looking on%s", after)
+	if r.run.Pod == nil || r.run.Pod.Gone() {
+		return r.outcome()
+	}
+	w := r.follow()
+	switch w.end {
+	case leftAlone:
+		return r.detached(true)
+	case cannotGoOn:
+		return r.failed(w.err)
+	default:
+	}
+	r.closeMachine()
+	return r.awaitHolder()
+}
+
+// awaitHolder waits until the process that holds the run has written down its
+// end.
+func (r *runner) awaitHolder() RunOutcome {
+	for {
+		st, err := r.s.read()
+		if err != nil {
+			return r.failed(err)
+		}
+		run := findRun(st, r.address, r.run.ID)
+		if run == nil {
+			return r.outcome()
+		}
+		r.load(run)
+		if run.Phase.Ended() && (run.Retrieved || run.Pod == nil || run.Pod.Gone()) {
+			return r.outcome()
+		}
+		c, held := st.Claims[r.address]
+		if !held || !c.Expires.After(r.s.Now()) {
+			return r.outcome()
+		}
+		if err := r.s.sleep(r.t.JobPoll + time.Second/4); err != nil {
+			return r.detached(true)
+		}
+	}
+}
+
+// reachable checks that the run has a job on a pod and connects to it.
+func (r *runner) reachable(verb string) error {
+	run := r.run
+	switch {
+	case run.Phase.Ended():
+		return failf("not_running", "run %s has ended (%s): nothing to %s", run.ID, run.Phase, verb).at(r.address)
+	case run.Pod == nil || run.Pod.Gone():
+		return failf("no_pod", "run %s has no pod: nothing to %s", run.ID, verb).at(r.address)
+	case run.Phase == state.Preparing && run.Pod.State != state.PodLaunching:
+		return failf("not_started", "the job of run %s was not started yet: nothing to %s", run.ID, verb).at(r.address).hint("wait until it runs, or interrupt the command that starts it")
+	}
+	return r.connect()
+}
+
+func (r *runner) stopJob() RunOutcome {
+	if r.run.Job.SnapshotPath == "" {
+		return r.failed(failf("no_snapshots", "the job of run %s cannot save itself: it has no snapshot block", r.run.ID).at(r.address).hint("%s ends it", r.command("cancel")))
+	}
+	if err := r.reachable("stop"); err != nil {
+		return r.unreachable(err)
+	}
+	ctx, cancel := r.s.effect(r.t.Call)
+	err := r.machine.RequestSnapshot(ctx, "requested", true)
+	cancel()
+	if err != nil {
+		return r.failed(failf("unreachable", "the job could not be asked: %v", err).at(r.address).because(err))
+	}
+	r.emit(Event{Kind: EventSnapshot, Message: "asked the job to save itself and stop"})
+	if r.unclaimed {
+		return calm(r.observe(""))
+	}
+	return calm(r.running())
+}
+
+// calm is the outcome of a command whose aim was the end of the job.
+func calm(out RunOutcome) RunOutcome {
+	if out.Err == nil && out.Class == JobFailed && (out.State == string(state.Stopped) || out.State == string(state.Cancelled)) {
+		out.Class = OK
+	}
+	return out
+}
+
+func (r *runner) cancelJob() RunOutcome {
+	if r.run.Phase == state.Preparing && !r.unclaimed && (r.run.Pod == nil || r.run.Pod.State != state.PodLaunching) {
+		return r.cancelBeforeStart()
+	}
+	if err := r.reachable("cancel"); err != nil {
+		return r.unreachable(err)
+	}
+	ctx, cancel := r.s.effect(2 * r.t.Call)
+	err := r.machine.Cancel(ctx)
+	var p Poll
+	if err == nil {
+		p, err = r.machine.Poll(ctx, Offsets{Log: -1, Metrics: -1})
+	}
+	cancel()
+	if err != nil {
+		return r.failed(failf("cancel", "the job could not be cancelled: %v", err).at(r.address).because(err))
+	}
+	if p.State == JobExited {
+		out := r.outcome()
+		out.Message = fmt.Sprintf("the job had already ended by itself, with exit code %d; %s brings its results home", p.Exit, r.command("attach"))
+		out.Class = OK
+		r.s.say(out.Message)
+		r.closeMachine()
+		return out
+	}
+	r.emit(Event{Kind: EventPhase, Phase: "ending", Message: "the job was cancelled"})
+	if r.unclaimed {
+		return calm(r.awaitHolder())
+	}
+	return calm(r.running())
+}
+
+// cancelBeforeStart ends a run that nobody works on and that has no job yet.
+func (r *runner) cancelBeforeStart() RunOutcome {
+	pods, err := r.s.listPods(r.provider)
+	if err == nil {
+		err = r.resolveAttempts(pods)
+	}
+	if err == nil {
+		err = r.remove("cancelled", "client")
+	}
+	if err != nil {
+		return r.failed(err)
+	}
+	r.finish(state.Cancelled, state.UserCancelled, "cancelled before the job started")
+	r.tidy()
+	return calm(r.done(nil))
+}

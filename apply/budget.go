@@ -1,0 +1,183 @@
+package apply
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// Shares and limits of money.
+const (
+	// snapshotShare of the money is spent when a job is asked to save itself.
+	snapshotShare = 0.95
+	// aCent is how far a price may be off the one shown without being dearer.
+	aCent = 0.01
+	// leastBoot is the nominal time that a further attempt must be able to pay.
+	leastBoot = 5 * time.Minute
+)
+
+// hourly is what an hour of the pod costs, container disk included.
+func hourly(p *state.Pod) float64 {
+	if p == nil {
+		return 0
+	}
+	return p.RateUSD + p.DiskUSD
+}
+
+// rateOf is hourly for a pod that still bills, 0 for one that is gone.
+func rateOf(p *state.Pod) float64 {
+	if p == nil || p.Gone() {
+		return 0
+	}
+	return hourly(p)
+}
+
+// spentUSD is what the run has cost until now: what ended attempts cost and
+// what its pod has cost so far.
+func (r *runner) spentUSD(now time.Time) float64 {
+	run := r.run
+	usd := run.CostUSD
+	if p := run.Pod; p != nil && !p.Gone() {
+		usd += r.podCost(p, now)
+	}
+	for _, stray := range run.Strays {
+		usd += stray.RateUSD * math.Max(0, r.t.NominalHours(now.Sub(stray.Since)))
+	}
+	return usd
+}
+
+func (r *runner) podCost(p *state.Pod, until time.Time) float64 {
+	return hourly(p) * math.Max(0, r.t.NominalHours(until.Sub(p.CreatedAt)))
+}
+
+// seconds is how long the job took, in nominal time.
+func (r *runner) seconds() float64 {
+	run := r.run
+	if run.StartedAt == nil {
+		return 0
+	}
+	end := r.now()
+	if run.EndedAt != nil {
+		end = *run.EndedAt
+	}
+	return math.Round(r.t.Nominal(end.Sub(*run.StartedAt)).Seconds()*10) / 10
+}
+
+// limitUSD is the most that the run may cost in all; 0 = no cap.
+func (r *runner) limitUSD() float64 {
+	limit := r.run.Bounds.MaxCostUSD
+	if r.run.Bounds.MaxTotalUSD > 0 && r.run.ReservedUSD > 0 {
+		reserved := r.run.CostUSD + r.run.ReservedUSD
+		if limit == 0 || reserved < limit {
+			limit = reserved
+		}
+	}
+	return limit
+}
+
+// worstUSD is the most that one more pod of the run can cost at the rate: its
+// hours, the overrun, the grace and the time that it is kept.
+func worstUSD(b state.Bounds, rate float64) float64 {
+	if b.KeepPodS < 0 {
+		return math.Inf(1)
+	}
+	after := float64(max(b.RetrieveGrace, b.KeepPodS)) / 3600
+	return rate * (b.MaxHours + b.OverrunHours + after)
+}
+
+// purse is what one more pod may cost.
+type purse struct {
+	rate    float64
+	usd     float64 // +Inf = no cap
+	reserve float64 // to set aside under max_total_usd
+}
+
+// purseFor says what a pod at the rate may cost, or why the money does not
+// allow one. It looks at everything else that is spent and reserved.
+func purseFor(st *state.State, run *state.Run, rate float64, t Timing) (purse, error) {
+	b := run.Bounds
+	p := purse{rate: rate, usd: math.Inf(1)}
+	if b.MaxCostUSD > 0 {
+		p.usd = b.MaxCostUSD - run.CostUSD
+	}
+	worst := math.Min(worstUSD(b, rate), p.usd)
+	if b.MaxTotalUSD > 0 {
+		left := st.BudgetLeft(b.Cap, b.MaxTotalUSD, run.ID)
+		p.usd = math.Min(p.usd, left)
+		p.reserve = math.Min(worst, left)
+		if worst > left && left < rate*t.Nominal(t.MinCapTime).Hours() {
+			spending := st.Spending(b.Cap, run.ID)
+			return p, failf("budget", "%s allows $%.2f in all (%s): $%.2f is spent and $%.2f reserved for other runs, which leaves $%.2f for one that may cost $%.2f",
+				b.Cap, b.MaxTotalUSD, b.Where, spending.SpentUSD+run.CostUSD, spending.ReservedUSD, left, worst)
+		}
+		if !math.IsInf(worst, 1) {
+			p.usd = math.Min(p.usd, p.reserve)
+		}
+	}
+	if math.IsInf(p.usd, 1) {
+		return p, nil
+	}
+	if rate <= 0 {
+		return p, failf("cap_unset", "a cost cap needs a known price, and this type has none")
+	}
+	if p.usd < rate*leastBoot.Hours() && (len(run.Attempts) > 0 || p.usd <= 0) {
+		return p, failf("cost_cap", "max_cost_usd = %.2f (%s) does not pay another attempt: $%.2f is spent, $%.2f an hour",
+			b.MaxCostUSD, b.Where, run.CostUSD, rate)
+	}
+	return p, nil
+}
+
+// capTimes gives when the purse asks for a snapshot and when it is empty, both
+// zero without a cap. Seconds are cut off, which is on the safe side.
+func (p purse) capTimes(from time.Time, t Timing) (snapshotAt, capAt time.Time) {
+	if math.IsInf(p.usd, 1) || p.rate <= 0 {
+		return time.Time{}, time.Time{}
+	}
+	return capTimes(p.usd, p.rate, from, t)
+}
+
+func capTimes(usd, rate float64, from time.Time, t Timing) (snapshotAt, capAt time.Time) {
+	span := t.Hours(usd / rate)
+	capAt = from.Add(span).Truncate(time.Second)
+	early := from.Add(time.Duration(float64(span) * snapshotShare))
+	if lead := capAt.Add(-t.SnapshotLead); lead.Before(early) {
+		early = lead
+	}
+	if early.Before(from) {
+		early = from
+	}
+	return early.Truncate(time.Second), capAt
+}
+
+// shortCap warns of a cap that buys little.
+func (r *runner) shortCap(p purse) {
+	if math.IsInf(p.usd, 1) || p.rate <= 0 {
+		return
+	}
+	if least := p.rate * r.t.Nominal(r.t.MinCapTime).Hours(); p.usd < least {
+		r.warnf("the money buys only %.0f min of this pod; $%.2f would buy %.0f", p.usd/p.rate*60, least, r.t.Nominal(r.t.MinCapTime).Minutes())
+	}
+}
+
+// offerRate is what an hour on the offer costs at most; 0 = unknown.
+func (r *runner) offerRate(o plan.Offer) float64 {
+	if o.PriceUSD == nil || *o.PriceUSD <= 0 {
+		return 0
+	}
+	return *o.PriceUSD + r.diskUSD
+}
+
+func round4(usd float64) float64 { return math.Round(usd*10000) / 10000 }
+
+func money(usd float64) string { return fmt.Sprintf("$%.2f", usd) }
+
+// anHour says a rate for people.
+func anHour(rate float64) string {
+	if rate <= 0 {
+		return "at a rate that the provider did not tell"
+	}
+	return fmt.Sprintf("at $%.2f an hour", rate)
+}

@@ -1,0 +1,315 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// DestroyOptions says how far a destroy goes.
+type DestroyOptions struct {
+	// Targets limits it to these addresses; none means everything.
+	Targets []string
+	// Volumes deletes managed volumes that are not to be retained, too.
+	Volumes bool
+	// DiscardResults deletes pods whose results were not fetched.
+	DiscardResults bool
+	// TakeOver ends the claims of other processes.
+	TakeOver    bool
+	LockTimeout time.Duration
+}
+
+// destroyRules is how one address is destroyed.
+type destroyRules struct {
+	discard  bool
+	takeOver bool
+}
+
+// Destroy removes every pod, stray and secret of the project, after it has
+// fetched the results of runs that have ended. It goes on past a failure;
+// what is left stays in the state and is in the Outcome with its rate, and the
+// next Destroy goes on with it. The plan may be nil; its steps name addresses
+// where it is not.
+func (e *Engine) Destroy(ctx context.Context, p *plan.Plan, opt DestroyOptions) (Outcome, error) {
+	s := e.open(ctx, "destroy", opt.LockTimeout)
+	defer s.close()
+	return s.until(func() (Outcome, error) { return s.destroy(p, opt) })
+}
+
+func (s *session) destroy(p *plan.Plan, opt DestroyOptions) (Outcome, error) {
+	if p == nil {
+		p = &plan.Plan{}
+	}
+	if err := s.begin(p, Options{}); err != nil {
+		return Outcome{}, err
+	}
+	st, err := s.read()
+	if err != nil {
+		return Outcome{}, err
+	}
+	wanted := func(address string) bool {
+		return len(opt.Targets) == 0 && len(p.Steps) == 0 || contains(opt.Targets, address) || stepFor(p, address) && len(opt.Targets) == 0
+	}
+	rules := destroyRules{discard: opt.DiscardResults, takeOver: opt.TakeOver}
+	var all sync.WaitGroup
+	slots := make(chan struct{}, s.Parallelism)
+	for _, address := range st.Addresses() {
+		if st.Resources[address].Run == nil || !wanted(address) {
+			continue
+		}
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			if err := s.destroyAddress(address, rules); err != nil {
+				s.addError(err)
+				s.emit(Event{Kind: EventFailed, Address: address, Message: err.Error()})
+			}
+		})
+	}
+	all.Wait()
+	s.destroyVolumes(opt, wanted)
+	return s.destroyed(), nil
+}
+
+func stepFor(p *plan.Plan, address string) bool {
+	for _, step := range p.Steps {
+		if step.Address == address && step.Action == plan.Destroy {
+			return true
+		}
+	}
+	return false
+}
+
+// destroyed adds what is left, with what it costs.
+func (s *session) destroyed() Outcome {
+	st, err := s.read()
+	if err != nil {
+		s.addError(err)
+	} else {
+		s.leftAfterDestroy(st)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outcome.Interrupted = s.outcome.Interrupted || s.interrupted()
+	return s.outcome.settled()
+}
+
+func (s *session) leftAfterDestroy(st *state.State) {
+	st.EachRun(func(address string, run *state.Run) {
+		if p := run.Pod; p != nil && !p.Gone() {
+			s.addLeft(Left{Kind: "pod", Address: address, RunID: run.ID, ID: p.ID, RateUSD: hourly(p), Fix: "overbrainer destroy", Note: string(p.State)})
+		}
+		for _, stray := range run.Strays {
+			s.addLeft(Left{Kind: "stray", Address: address, RunID: run.ID, ID: stray.PodID, RateUSD: stray.RateUSD, Fix: "overbrainer destroy"})
+		}
+		for _, secret := range run.Secrets {
+			s.addLeft(Left{Kind: "secret", Address: address, RunID: run.ID, ID: secret.Name, Fix: "overbrainer destroy"})
+		}
+		for _, a := range run.Attempts {
+			if open(a) {
+				s.addLeft(Left{Kind: "unanswered", Address: address, RunID: run.ID, ID: a.Name, RateUSD: a.RateUSD, Fix: "overbrainer destroy"})
+			}
+		}
+	})
+}
+
+// destroyAddress ends everything of an address and takes it out of the state.
+func (s *session) destroyAddress(address string, rules destroyRules) error {
+	c, err := s.claims.take(address)
+	if ClassOf(err) == Held && rules.takeOver {
+		c, err = s.claims.seize(address)
+	}
+	if err != nil {
+		return err
+	}
+	defer s.claims.release(address)
+	st, err := s.read()
+	if err != nil {
+		return err
+	}
+	res := st.Resources[address]
+	if res == nil || res.Run == nil {
+		return nil
+	}
+	var problems []error
+	for _, run := range res.Run.Runs {
+		if err := s.destroyRun(address, res.Provider, run, c, rules); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if len(problems) > 0 {
+		return join(problems)
+	}
+	return s.forgetAddress(address)
+}
+
+// join keeps the class of a single error.
+func join(errs []error) error {
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}
+
+func (s *session) destroyRun(address, provider string, run *state.Run, c *claim, rules destroyRules) error {
+	if !run.Holds() {
+		return nil
+	}
+	r, err := s.runner(address, provider, nil, c)
+	if err != nil {
+		return err
+	}
+	r.load(run)
+	if run.Job.PreventDestroy && !run.Phase.Ended() {
+		return failf("prevent_destroy", "run %s has prevent_destroy set", run.ID).at(address)
+	}
+	return r.destroy(rules)
+}
+
+// destroy ends everything of a run.
+func (r *runner) destroy(rules destroyRules) error {
+	pods, err := r.s.listPods(r.provider)
+	if err == nil {
+		err = r.resolveAttempts(pods)
+	}
+	if err != nil && !errors.Is(err, errInterrupted) {
+		r.warnf("unanswered create calls could not be resolved: %v", err)
+	}
+	if !rules.discard {
+		if err := r.rescue(); err != nil {
+			return err
+		}
+	}
+	var problems []error
+	if err := r.remove("destroyed", "client"); err != nil {
+		problems = append(problems, err)
+	}
+	if !r.run.Phase.Ended() {
+		r.finish(state.Cancelled, state.Destroyed, "destroyed by the user")
+		r.saveResult(nil)
+	}
+	r.tidy()
+	if len(problems) == 0 && r.run.Holds() && !r.run.Settled {
+		problems = append(problems, failf("left_over", "run %s still holds something: %s", r.run.ID, heldWords(r.run)).at(r.address).hint("overbrainer destroy goes on with it"))
+	}
+	if len(problems) > 0 {
+		return join(problems)
+	}
+	return nil
+}
+
+func heldWords(run *state.Run) string {
+	switch {
+	case run.Pod != nil && !run.Pod.Gone():
+		return "pod " + run.Pod.ID
+	case len(run.Strays) > 0:
+		return "pod " + run.Strays[0].PodID
+	case len(run.Secrets) > 0:
+		return "account secret " + run.Secrets[0].Name
+	}
+	return "an unanswered create call"
+}
+
+// rescue fetches the results of a job that has ended, before its pod is
+// deleted. A job that still runs is ended with its pod. What cannot be fetched
+// keeps its pod.
+func (r *runner) rescue() error {
+	run, pod := r.run, r.run.Pod
+	if pod == nil || pod.Gone() || run.Retrieved || pod.State == state.PodDeleting {
+		return nil
+	}
+	if run.Phase == state.Preparing && pod.State != state.PodLaunching {
+		return nil
+	}
+	if err := r.takeKey(); err != nil {
+		return r.notOurKey()
+	}
+	err := r.connect()
+	if err != nil {
+		return r.unrescued(err)
+	}
+	defer r.closeMachine()
+	ctx, cancel := r.s.effect(r.t.Call)
+	p, err := r.machine.Poll(ctx, Offsets{Log: -1, Metrics: -1})
+	cancel()
+	if err != nil {
+		return r.unrescued(err)
+	}
+	if p.State == JobNone || p.State == JobRunning {
+		if p.State == JobRunning {
+			r.warnf("the job still runs and ends with its pod; what it has written so far is lost")
+		}
+		return nil
+	}
+	w := r.follow() // brings the rest of the log and the metrics
+	if w.end != jobEnded {
+		return nil
+	}
+	e := r.ending(w)
+	r.noteEnding(e, w.last)
+	got, err := r.collect(e)
+	if err != nil {
+		return failf("not_retrieved", "the results of run %s could not be fetched, so its pod %s was not deleted, %s: %v", run.ID, pod.ID, anHour(hourly(pod)), err).
+			at(r.address).id(pod.ID).because(err).hint("try again, or destroy with -discard-results")
+	}
+	if got.missed {
+		r.warnf("%s", missedWords(r.run.Job.Outputs, got.others))
+		e.phase, e.reason, e.message = state.Failed, state.NoOutputs, missedWords(r.run.Job.Outputs, got.others)
+		r.noteEnding(e, Poll{})
+	}
+	return r.settleResults(e, got)
+}
+
+// unrescued decides about a pod whose job cannot be asked: where its job is
+// known to have ended, the pod stays; a pod that is gone, or stopped, has
+// nothing any more.
+func (r *runner) unrescued(err error) error {
+	var e *Error
+	if errors.As(err, &e) && (e.Code == "pod_gone" || e.Code == "pod_stopped") {
+		return nil
+	}
+	if r.run.Phase.Ended() {
+		return failf("not_retrieved", "the results of run %s cannot be fetched, so its pod %s was not deleted, %s: %v", r.run.ID, podID(r.run), anHour(hourly(r.run.Pod)), err).
+			at(r.address).id(podID(r.run)).because(err).hint("try again, or destroy with -discard-results")
+	}
+	r.warnf("the pod could not be asked whether its job has ended: %v", err)
+	return nil
+}
+
+// destroyVolumes deletes what may go, and says what stays and costs.
+func (s *session) destroyVolumes(opt DestroyOptions, wanted func(string) bool) {
+	st, err := s.read()
+	if err != nil {
+		s.addError(err)
+		return
+	}
+	for _, address := range st.Addresses() {
+		v := st.Resources[address].Volume
+		if v == nil || !wanted(address) && !opt.Volumes {
+			continue
+		}
+		if len(opt.Targets) > 0 && !contains(opt.Targets, address) {
+			continue
+		}
+		if opt.Volumes && v.Managed && !v.Retain {
+			if err := s.deleteVolume(address, st.Resources[address].Provider); err != nil {
+				s.addError(err)
+				s.emit(Event{Kind: EventFailed, Address: address, Message: err.Error()})
+			}
+			continue
+		}
+		why := "retain = true"
+		switch {
+		case !v.Managed:
+			why = "it was adopted by its ID"
+		case !v.Retain:
+			why = "only -volumes deletes volumes"
+		}
+		s.say(fmt.Sprintf("%s (%s, %d GB) stays: %s; it goes on costing %s a month", address, v.ID, v.SizeGB, why, money(v.MonthlyUSD)))
+	}
+}

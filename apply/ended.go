@@ -1,0 +1,128 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// ErrBadProof says that a job left a snapshot's proof that is not valid.
+var ErrBadProof = errors.New("the snapshot's proof is not valid")
+
+// ending is how a job ended.
+type ending struct {
+	phase    state.Phase
+	reason   state.Reason
+	message  string
+	exit     *int
+	snapshot *state.Snapshot
+}
+
+// facts are what an ending is told from.
+type facts struct {
+	state   JobState
+	exit    int
+	metrics int // lines seen
+	proof   *state.Snapshot
+	bad     bool // a proof that is not valid
+	// asked is why the job was asked to end by us or by its guard; "" if not.
+	asked state.Reason
+}
+
+// judge tells how a job ended. An exit code of 0 alone is a success only where
+// nothing that was required is missing.
+func judge(f facts, job state.Job) ending {
+	code := f.exit
+	e := ending{phase: state.Failed}
+	if f.state == JobExited {
+		e.exit = &code
+	}
+	switch {
+	case f.proof != nil && (f.state == JobCancelled || f.state == JobExited && f.exit == 0):
+		e.phase, e.reason, e.snapshot = state.Stopped, f.asked, f.proof
+		if e.reason == "" {
+			e.reason = snapshotReason(f.proof.Reason)
+		}
+		e.message = fmt.Sprintf("stopped at step %d", f.proof.Step)
+	case f.state == JobExited && f.exit == 0 && f.bad:
+		e.reason, e.message = state.ExitCode, "the job left a snapshot that is not valid"
+	case f.state == JobExited && f.exit == 0 && f.asked == state.StalledOut:
+		e.reason, e.message = state.StalledOut, "the job made no progress and ended when it was asked to"
+	case f.state == JobExited && f.exit == 0 && job.MetricsRequired && f.metrics == 0:
+		e.reason, e.message = state.NoMetrics, fmt.Sprintf("the job exited with 0 and wrote no line to %s", job.Metrics)
+	case f.state == JobExited && f.exit == 0:
+		e.phase, e.message = state.Succeeded, "the job succeeded"
+	case f.state == JobExited && (f.asked == state.StalledOut || f.asked == state.CostCap || f.asked == state.TimeLimit || f.asked == state.DiskFull):
+		e.reason, e.message = f.asked, fmt.Sprintf("the job was asked to save itself and exited with %d", f.exit)
+	case f.state == JobExited:
+		e.reason, e.message = state.ExitCode, exitWords(f.exit)
+	case f.state == JobCancelled && f.asked != "" && f.asked != state.UserCancelled && f.asked != state.UserStopped:
+		e.reason, e.message = f.asked, "the job was ended because of "+limitWords(f.asked)
+	case f.state == JobCancelled:
+		e.phase, e.reason, e.message = state.Cancelled, state.UserCancelled, "the job was cancelled"
+	default:
+		e.reason, e.message = state.Lost, "the job's process is gone and left no exit code"
+	}
+	return e
+}
+
+func exitWords(code int) string {
+	switch {
+	case code == 127:
+		return "the job exited with 127: its program was not found"
+	case code == 126:
+		return "the job exited with 126: its program could not be run"
+	case code > 128 && code < 160:
+		return fmt.Sprintf("the job was ended by signal %d (exit code %d)", code-128, code)
+	}
+	return fmt.Sprintf("the job exited with %d", code)
+}
+
+func limitWords(r state.Reason) string {
+	switch r {
+	case state.StalledOut:
+		return "no progress"
+	case state.CostCap:
+		return "its cost cap"
+	case state.TimeLimit:
+		return "its time limit"
+	case state.DiskFull:
+		return "a full disk"
+	}
+	return string(r)
+}
+
+// snapshotReason is the reason of a run that ended by the snapshot asked for
+// with this word.
+func snapshotReason(word string) state.Reason {
+	switch word {
+	case "deadline":
+		return state.TimeLimit
+	case "cost":
+		return state.CostCap
+	case "disk":
+		return state.DiskFull
+	case "stalled":
+		return state.StalledOut
+	}
+	return state.UserStopped
+}
+
+// limitMessage says which bound ended a run, where it is set and from when it
+// counts.
+func (r *runner) limitMessage(reason state.Reason) string {
+	b := r.run.Bounds
+	switch reason {
+	case state.TimeLimit:
+		return fmt.Sprintf("ended by its time limit: max_hours = %g (%s), counted from the pod's creation", b.MaxHours, b.Where)
+	case state.CostCap:
+		if b.MaxCostUSD > 0 {
+			return fmt.Sprintf("ended by its cost cap: max_cost_usd = %g (%s), boot attempts counted", b.MaxCostUSD, b.Where)
+		}
+		return fmt.Sprintf("ended by its cost cap: max_total_usd = %g (%s), other runs counted", b.MaxTotalUSD, b.Where)
+	case state.StalledOut:
+		return fmt.Sprintf("ended because it made no progress for stall_after = %ds (%s)", b.StallAfterS, b.Where)
+	}
+	return ""
+}

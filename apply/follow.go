@@ -1,0 +1,246 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// watchEnd is why following stopped. Following itself deletes nothing.
+type watchEnd int
+
+const (
+	jobEnded   watchEnd = iota
+	timeUp              // max_hours has passed and nobody ended the pod
+	moneyUp             // the cost cap has passed and nobody ended the pod
+	podGone             // proven absent
+	podDead             // the provider ended it
+	leftAlone           // the user interrupted: the job goes on
+	takenOver           // another process works on the address now
+	cannotGoOn          // an error that waiting does not mend
+)
+
+// watched is the result of following.
+type watched struct {
+	end   watchEnd
+	last  Poll
+	asked state.Reason // why we ended the job, "" if it ended by itself
+	err   error
+}
+
+// follower watches one job.
+type follower struct {
+	r    *runner
+	ctx  context.Context
+	tail *tail
+
+	started      time.Time // of this watch
+	progressAt   time.Time // the last growth of log or metrics
+	lost         time.Time // since when there is no connection; zero: there is
+	backoff      time.Duration
+	refusals     int
+	refusedAt    time.Time
+	lookedAt     time.Time // at the pod through the provider
+	deadLooks    int
+	missing      int
+	guard        guard
+	snapshots    snapshotWatch
+	disk         diskWatch
+	checkpoints  checkpointWatch
+	overrunSaid  bool
+	observing    bool
+	toldProgress time.Time
+}
+
+// follow watches the job until it ends, a bound passes, the pod is gone or the
+// user wants to leave.
+func (r *runner) follow() watched {
+	ctx, cancel := r.s.breakable()
+	defer cancel()
+	t, err := openTail(r.dir(), r.run.Pod.ID, r.run.Job.Metrics, r.s.Redactor, r.unclaimed)
+	if err != nil {
+		return watched{end: cannotGoOn, err: failf("local_files", "%v", err).at(r.address).because(err)}
+	}
+	defer t.close()
+	now := r.now()
+	f := &follower{r: r, ctx: ctx, tail: t, started: now, progressAt: now, lookedAt: now, backoff: r.t.Reconnect, observing: r.unclaimed}
+	r.captureLogs(r.run.Pod.ID)
+	w := f.watch()
+	r.keepMetrics(t)
+	return w
+}
+
+func (f *follower) watch() watched {
+	r := f.r
+	for {
+		if r.s.interrupted() {
+			return watched{end: leftAlone}
+		}
+		if r.claim != nil {
+			select {
+			case <-r.claim.lost:
+				return watched{end: takenOver}
+			default:
+			}
+		}
+		if w, done := f.look(); done {
+			return w
+		}
+		if w, done := f.bounds(); done {
+			return w
+		}
+		if err := f.rest(); err != nil {
+			return watched{end: leftAlone}
+		}
+	}
+}
+
+// rest waits until the next look.
+func (f *follower) rest() error {
+	if !f.lost.IsZero() {
+		wait := f.backoff
+		f.backoff = min(2*f.backoff, f.r.t.ReconnectMax)
+		return f.r.s.sleep(min(wait, f.r.t.GuardTick))
+	}
+	return f.r.s.sleep(f.r.t.JobPoll)
+}
+
+// look polls the job, over a new connection where the old one is gone.
+func (f *follower) look() (watched, bool) {
+	r := f.r
+	if r.machine == nil {
+		if w, done := f.reconnect(); done || r.machine == nil {
+			return w, done
+		}
+	}
+	for {
+		ctx, cancel := context.WithTimeout(f.ctx, r.t.Call)
+		p, err := r.machine.Poll(ctx, f.tail.next)
+		cancel()
+		if err != nil {
+			if f.ctx.Err() == nil {
+				f.cut(err)
+			}
+			return watched{}, false
+		}
+		r.lastSeen = r.now()
+		if f.tail.take(p, f.line, f.progress) {
+			f.progressAt = r.lastSeen
+		}
+		switch {
+		case p.State == JobNone:
+			return watched{end: cannotGoOn, err: failf("no_job", "pod %s has no job of this run", r.run.Pod.ID).at(r.address).id(r.run.Pod.ID)}, true
+		case p.More:
+			if r.s.interrupted() {
+				return watched{end: leftAlone}, true
+			}
+			continue
+		case p.State != JobRunning:
+			f.tail.flush(f.line)
+			return watched{end: jobEnded, last: p, asked: f.whyEnded(p)}, true
+		}
+		f.disk.poll(f, p)
+		return f.snapshots.poll(f, p)
+	}
+}
+
+// whyEnded is why the job was ended, "" where it ended by itself.
+func (f *follower) whyEnded(p Poll) state.Reason {
+	switch {
+	case f.snapshots.because != "":
+		return f.snapshots.because
+	case p.EndedBy == "deadline":
+		return state.TimeLimit
+	case p.Snapshot != "":
+		return snapshotReason(p.Snapshot)
+	}
+	return ""
+}
+
+// cut takes in that the connection failed.
+func (f *follower) cut(err error) {
+	r := f.r
+	r.closeMachine()
+	if f.lost.IsZero() {
+		f.lost = r.now()
+		f.backoff = r.t.Reconnect
+		r.emit(Event{Kind: EventWaiting, Message: "the connection to the pod is lost, reconnecting: " + err.Error()})
+	}
+}
+
+func (f *follower) line(text string) {
+	f.r.emit(Event{Kind: EventLog, Line: text})
+}
+
+func (f *follower) progress() {
+	t := f.tail
+	f.r.emit(Event{Kind: EventProgress, Phase: t.phase, Step: max(0, t.step), MaxSteps: max(0, t.maxSteps), Metrics: copyValues(t.values)})
+}
+
+func copyValues(m map[string]float64) map[string]float64 {
+	c := make(map[string]float64, len(m))
+	for k, v := range m {
+		c[k] = v
+	}
+	return c
+}
+
+// keepMetrics writes the last values into the state when following ends.
+func (r *runner) keepMetrics(t *tail) {
+	if len(t.values) == 0 || r.unclaimed {
+		return
+	}
+	values := copyValues(t.values)
+	if equalValues(values, r.run.Metrics) {
+		return
+	}
+	_ = r.save(func(_ *state.State, run *state.Run) { run.Metrics = values })
+}
+
+func equalValues(a, b map[string]float64) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for k, v := range a {
+		if w, ok := b[k]; !ok || v != w {
+			return false
+		}
+	}
+	return true
+}
+
+// whereItRuns says for people what goes on without us, what bounds it and how
+// to come back.
+func (r *runner) whereItRuns() string {
+	p := r.run.Pod
+	if p == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%s (run %s) goes on on pod %s, %s, %s so far", r.address, r.run.ID, p.ID, anHour(hourly(p)), money(r.spentUSD(r.now())))
+	text += "\n" + r.boundWords()
+	text += fmt.Sprintf("\ncome back: %s; end it: %s", r.command("attach"), r.command("cancel"))
+	return text
+}
+
+// boundWords says when the pod ends by itself.
+func (r *runner) boundWords() string {
+	p, b := r.run.Pod, r.run.Bounds
+	text := "the pod ends by itself"
+	if p.Deadline != nil {
+		text += fmt.Sprintf(" by %s (max_hours = %g, %s)", p.Deadline.Add(r.t.Hours(b.OverrunHours)).Local().Format("2006-01-02 15:04:05 MST"), b.MaxHours, b.Where)
+	}
+	if p.CostCapAt != nil {
+		text += fmt.Sprintf(", by %s at the latest because of its cost cap", p.CostCapAt.Local().Format("15:04:05"))
+	}
+	switch {
+	case b.KeepPodS < 0:
+		text += "; after the job's end it stays until it is destroyed"
+	case b.KeepPodS > 0:
+		text += fmt.Sprintf("; after the job's end it stays for %s", (time.Duration(b.KeepPodS) * time.Second).String())
+	default:
+		text += fmt.Sprintf("; after the job's end it waits %s for its results to be fetched", (time.Duration(b.RetrieveGrace) * time.Second).String())
+	}
+	return text
+}

@@ -1,0 +1,73 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/overbrainer/overbrainer/providers"
+)
+
+// gone reports whether a pod is proven absent: several reads in a row that do
+// not know it, and one list without it. A pod that was just created is waited
+// for, because "not known" means "not visible yet" for a while. An error means
+// that it cannot be told; a pod that is seen is not gone.
+func (r *runner) gone(id string, created time.Time) (bool, error) {
+	return r.goneWith(r.s.steady(), id, created, func(d time.Duration) error { r.s.pause(d); return nil })
+}
+
+func (r *runner) goneWith(ctx context.Context, id string, created time.Time, wait func(time.Duration) error) (bool, error) {
+	if young := r.t.FreshPod - r.now().Sub(created); young > 0 {
+		if err := wait(young); err != nil {
+			return false, err
+		}
+	}
+	for look := 0; look < r.t.GoneLooks; look++ {
+		if look > 0 {
+			if err := wait(r.t.GoneInterval); err != nil {
+				return false, err
+			}
+		}
+		_, err := r.rented.Provider.GetPod(ctx, id)
+		switch {
+		case err == nil:
+			return false, nil
+		case !providers.Is(err, providers.NotFound):
+			return false, err
+		}
+	}
+	list, err := r.rented.Provider.ListPods(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, pod := range list.Pods {
+		if pod.ID == id {
+			return false, fmt.Errorf("pod %s is listed although a read does not know it", id)
+		}
+	}
+	return true, nil
+}
+
+// limitPassed names the bound that ended a pod which is gone: money first,
+// then time; "" where none had passed.
+func (r *runner) limitPassed(now time.Time) string {
+	p := r.run.Pod
+	switch {
+	case p == nil:
+		return ""
+	case p.CostCapAt != nil && !now.Before(*p.CostCapAt):
+		return "cost"
+	case p.Deadline != nil && !now.Before(*p.Deadline):
+		return "time"
+	}
+	return ""
+}
+
+// keptEnd is until when a kept pod that is gone is reckoned to have billed.
+func (r *runner) keptEnd() time.Time {
+	now := r.now()
+	if p := r.run.Pod; p.KeptUntil != nil && p.KeptUntil.Before(now) {
+		return *p.KeptUntil
+	}
+	return now
+}

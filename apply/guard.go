@@ -1,0 +1,141 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// guard is the client's side of a pod's bounds: it keeps a job that makes
+// progress from being cut off, and ends a pod whose own guard failed to.
+type guard struct {
+	tickedAt  time.Time
+	renewedAt time.Time
+	costAsked bool
+	stalled   bool
+}
+
+// bounds is what is looked at besides the job itself.
+func (f *follower) bounds() (watched, bool) {
+	r := f.r
+	now := r.now()
+	if !f.observing && now.Sub(f.guard.tickedAt) >= f.tick(now) {
+		f.guard.tickedAt = now
+		if w, done := f.guardTick(now); done {
+			return w, true
+		}
+	}
+	if r.machine != nil && now.Sub(f.lookedAt) >= r.t.PodLook {
+		if w, done := f.lookAtPod(); done {
+			return w, true
+		}
+	}
+	if r.machine != nil && !f.observing {
+		f.disk.look(f, now)
+		f.checkpoints.look(f, now)
+	}
+	return watched{}, false
+}
+
+// tick is the time between two looks at the bounds: shorter near one.
+func (f *follower) tick(now time.Time) time.Duration {
+	tick := f.r.t.GuardTick
+	for _, at := range []*time.Time{f.r.run.Pod.Deadline, f.r.run.Pod.CostCapAt} {
+		if at != nil {
+			if left := at.Sub(now); left > 0 && left < 2*tick {
+				tick = min(tick, max(left/4, f.r.t.JobPoll))
+			}
+		}
+	}
+	return tick
+}
+
+// guardTick applies the rules in order: lease, snapshot before the money ends,
+// the money, the time, the stall.
+func (f *follower) guardTick(now time.Time) (watched, bool) {
+	r, g, pod := f.r, &f.guard, f.r.run.Pod
+	if now.Sub(f.progressAt) < r.t.LeaseStall && now.Sub(g.renewedAt) >= r.t.LeaseEvery && r.machine != nil {
+		if f.call(r.machine.RenewLease) == nil {
+			g.renewedAt = now
+		}
+	}
+	if at := f.snapshotDue(); !at.IsZero() && !now.Before(at) && !g.costAsked && r.run.Job.SnapshotPath != "" && r.machine != nil {
+		if f.snapshots.ask(f, "cost", false) == nil {
+			g.costAsked = true
+			r.emit(Event{Kind: EventSnapshot, Message: fmt.Sprintf("asked for a snapshot: %s of %s spent", money(r.spentUSD(now)), money(r.limitUSD()))})
+		}
+	}
+	if pod.CostCapAt != nil && !now.Before(pod.CostCapAt.Add(r.t.GuardInterval)) {
+		return watched{end: moneyUp}, true
+	}
+	if pod.Deadline != nil {
+		leased := now.Sub(g.renewedAt) < r.t.LeaseTTL
+		hard := pod.Deadline.Add(r.t.Hours(r.run.Bounds.OverrunHours))
+		if !now.Before(hard.Add(r.t.DeadlineMargin)) || !leased && !now.Before(pod.Deadline.Add(r.t.DeadlineMargin)) {
+			return watched{end: timeUp}, true
+		}
+		f.overrun(now)
+	}
+	f.stall(now)
+	return watched{}, false
+}
+
+// snapshotDue is when the money asks for a snapshot.
+func (f *follower) snapshotDue() time.Time {
+	pod := f.r.run.Pod
+	if pod.CostCapAt == nil {
+		return time.Time{}
+	}
+	span := pod.CostCapAt.Sub(pod.CreatedAt)
+	at := pod.CreatedAt.Add(time.Duration(float64(span) * snapshotShare))
+	if lead := pod.CostCapAt.Add(-f.r.t.SnapshotLead); lead.Before(at) {
+		at = lead
+	}
+	return at
+}
+
+// overrun warns once when the job's pace ends it after its deadline.
+func (f *follower) overrun(now time.Time) {
+	t, pod := f.tail, f.r.run.Pod
+	if f.overrunSaid || t.maxSteps <= 0 || t.step <= 0 || f.r.run.StartedAt == nil {
+		return
+	}
+	perStep := now.Sub(*f.r.run.StartedAt) / time.Duration(t.step)
+	end := now.Add(perStep * time.Duration(t.maxSteps-t.step))
+	if !end.After(*pod.Deadline) {
+		return
+	}
+	f.overrunSaid = true
+	left := f.r.t.NominalHours(end.Sub(now))
+	limit := pod.Deadline.Local().Format("15:04:05")
+	if f.r.run.Bounds.OverrunHours > 0 {
+		f.r.emit(Event{Kind: EventPhase, Message: fmt.Sprintf("at this pace the job needs %.1f h more, past its deadline %s; it may go on for %g h while it is followed and makes progress", left, limit, f.r.run.Bounds.OverrunHours)})
+		return
+	}
+	f.r.warnf("at this pace the job needs %.1f h more and is ended before, at its deadline %s (max_hours = %g, %s)", left, limit, f.r.run.Bounds.MaxHours, f.r.run.Bounds.Where)
+}
+
+// stall ends a job that makes no progress, where the cap says so.
+func (f *follower) stall(now time.Time) {
+	r := f.r
+	after := r.t.Seconds(r.run.Bounds.StallAfterS)
+	if after <= 0 || f.guard.stalled || now.Sub(f.progressAt) < after || r.machine == nil {
+		return
+	}
+	f.guard.stalled = true
+	r.warnf("no progress since %s: the run is stalled and will be ended", f.progressAt.Local().Format("15:04:05"))
+	f.snapshots.because = state.StalledOut
+	if r.run.Job.SnapshotPath != "" && f.snapshots.ask(f, "stalled", false) == nil {
+		return
+	}
+	f.snapshots.cancel(f)
+}
+
+// call makes one short call on the pod that the user may break off.
+func (f *follower) call(do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(f.ctx, f.r.t.Call)
+	defer cancel()
+	return do(ctx)
+}

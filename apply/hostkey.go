@@ -1,0 +1,151 @@
+package apply
+
+import (
+	"encoding/base64"
+	"fmt"
+
+	"github.com/overbrainer/overbrainer/providers"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// hostKeyPrefix begins the names of the account secrets that hold a run's
+// private host key; the run ID follows.
+const hostKeyPrefix = "overbrainer_host_key_"
+
+func hostKeySecret(runID string) string { return hostKeyPrefix + runID }
+
+// prepareKeys makes the run's keys where it has none, and stores the private
+// host key as an account secret. No pod of the run may exist: the value of the
+// secret is never rewritten while a pod could start from it.
+func (r *runner) prepareKeys() error {
+	lineage := r.s.lineage
+	signer, err := r.s.Keys.ClientKey(r.dir(), lineage, r.run.ID)
+	if err != nil {
+		if signer, err = r.s.Keys.Make(r.dir(), lineage, r.run.ID); err != nil {
+			return failf("keys", "%v", err).at(r.address).because(err)
+		}
+	}
+	r.signer = signer
+	public, private, err := r.s.Keys.HostKey(lineage, r.run.ID)
+	if err != nil {
+		return failf("keys", "%v", err).at(r.address).because(err)
+	}
+	value := base64.StdEncoding.EncodeToString(private)
+	r.s.Redactor.Add(value, string(private))
+	name := hostKeySecret(r.run.ID)
+	err = r.save(func(_ *state.State, run *state.Run) {
+		run.HostKey = publicLine(public)
+		run.KeySource = r.s.Keys.Kind()
+		run.Holder = r.s.Who.Who + "@" + r.s.Who.Host
+		noteSecret(run, name, "")
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.s.mayBegin(); err != nil {
+		return err
+	}
+	ctx, cancel := r.s.effect(r.t.CreateLimit)
+	defer cancel()
+	secret, err := r.rented.Provider.PutSecret(ctx, name, value)
+	if err != nil {
+		return r.secretRefused(err)
+	}
+	return r.save(func(_ *state.State, run *state.Run) { noteSecret(run, name, secret.ID) })
+}
+
+func (r *runner) secretRefused(err error) error {
+	message := "the pod's host key could not be stored as an account secret, so no pod was created: " + reasonOf(err)
+	e := failf("host_key_secret", "%s", message).at(r.address).because(err)
+	if providers.Is(err, providers.Forbidden) {
+		e.Hint = "the key needs read and write access to the account's secrets"
+	}
+	return e
+}
+
+func noteSecret(run *state.Run, name, id string) {
+	for i := range run.Secrets {
+		if run.Secrets[i].Name == name {
+			if id != "" {
+				run.Secrets[i].ID = id
+			}
+			return
+		}
+	}
+	run.Secrets = append(run.Secrets, state.SecretRef{Name: name, ID: id})
+}
+
+// placeholder is what stands for the host key in the create call.
+func (r *runner) placeholder() string {
+	if r.rented.Description.SecretPlaceholder == "" {
+		return ""
+	}
+	return fmt.Sprintf(r.rented.Description.SecretPlaceholder, hostKeySecret(r.run.ID))
+}
+
+// dropSecrets deletes the run's account secrets and proves it. It is called
+// only when no pod of the run can exist.
+func (r *runner) dropSecrets() error {
+	var first error
+	for _, ref := range append([]state.SecretRef(nil), r.run.Secrets...) {
+		if err := r.dropSecret(ref); err != nil {
+			if first == nil {
+				first = err
+			}
+			continue
+		}
+		err := r.save(func(_ *state.State, run *state.Run) {
+			kept := run.Secrets[:0]
+			for _, have := range run.Secrets {
+				if have.Name != ref.Name {
+					kept = append(kept, have)
+				}
+			}
+			run.Secrets = kept
+		})
+		if err != nil && first == nil {
+			first = err
+		}
+		r.emit(Event{Kind: EventRemoved, Message: "account secret " + ref.Name + " removed"})
+	}
+	return first
+}
+
+// dropSecret deletes every account secret of exactly this name, until the
+// account shows none.
+func (r *runner) dropSecret(ref state.SecretRef) error {
+	p := r.rented.Provider
+	for look := 0; ; look++ {
+		list, err := p.ListSecrets(r.s.steady(), ref.Name)
+		if err != nil {
+			return failf("secret_left", "account secret %s could not be removed: %s", ref.Name, reasonOf(err)).at(r.address).because(err)
+		}
+		found := false
+		for _, secret := range list {
+			if secret.Name != ref.Name {
+				continue
+			}
+			found = true
+			if _, err := p.DeleteSecret(r.s.steady(), secret.ID); err != nil {
+				return failf("secret_left", "account secret %s could not be removed: %s", ref.Name, reasonOf(err)).at(r.address).because(err)
+			}
+		}
+		if !found {
+			return nil
+		}
+		if look >= 5 {
+			return failf("secret_left", "account secret %s is still there after its deletion", ref.Name).at(r.address)
+		}
+		if look > 0 {
+			r.s.pause(r.t.Poll)
+		}
+	}
+}
+
+// reasonOf is the text of a provider's error, without the name of the call.
+func reasonOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,182 @@
+package apply
+
+import (
+	"crypto/ed25519"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// ErrNoKey says that a run's private client key is not here.
+var ErrNoKey = errors.New("the run's private key is not here")
+
+// Names in a run's ssh directory.
+const (
+	sshDir     = "ssh"
+	clientKey  = "id_ed25519"
+	knownHosts = "known_hosts"
+	sshConfig  = "config"
+)
+
+// FileKeys makes random keys and keeps the client's in the run's directory:
+// DIR/ssh (0700) with id_ed25519 (0600) and id_ed25519.pub. The private host
+// key is in memory only.
+type FileKeys struct{}
+
+// Kind is "file".
+func (FileKeys) Kind() string { return "file" }
+
+// Make generates the client key and writes it.
+func (FileKeys) Make(dir, _, runID string) (ssh.Signer, error) {
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("no key could be made: %w", err)
+	}
+	block, err := ssh.MarshalPrivateKey(private, alias(runID))
+	if err != nil {
+		return nil, fmt.Errorf("no key could be made: %w", err)
+	}
+	signer, err := ssh.NewSignerFromKey(private)
+	if err != nil {
+		return nil, err
+	}
+	keep := filepath.Join(dir, sshDir)
+	if err := os.MkdirAll(keep, 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(keep, 0o700); err != nil {
+		return nil, err
+	}
+	if err := replaceFile(filepath.Join(keep, clientKey), pem.EncodeToMemory(block)); err != nil {
+		return nil, err
+	}
+	return signer, replaceFile(filepath.Join(keep, clientKey+".pub"), []byte(authorizedLine(signer, runID)+"\n"))
+}
+
+// ClientKey reads the key that Make wrote.
+func (FileKeys) ClientKey(dir, _, _ string) (ssh.Signer, error) {
+	path := filepath.Join(dir, sshDir, clientKey)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s", ErrNoKey, path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	signer, err := ssh.ParsePrivateKey(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s is not a private key", ErrNoKey, path)
+	}
+	return signer, nil
+}
+
+// HostKey makes a new pair.
+func (FileKeys) HostKey(_, runID string) (ssh.PublicKey, []byte, error) {
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, nil, fmt.Errorf("no key could be made: %w", err)
+	}
+	return hostPair(private, runID)
+}
+
+// Forget removes the client key, public half included.
+func (FileKeys) Forget(dir string) error {
+	keep := filepath.Join(dir, sshDir)
+	for _, name := range []string{clientKey, clientKey + ".pub"} {
+		if err := os.Remove(filepath.Join(keep, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// DerivedKeys makes every key from one secret of at least 32 bytes, the
+// lineage and the run ID, so that any machine that has the secret can go on
+// with a run and no private key is kept in a file.
+type DerivedKeys struct{ Secret []byte }
+
+// NewDerivedKeys reads the secret in base64.
+func NewDerivedKeys(encoded string) (DerivedKeys, error) {
+	secret, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		if secret, err = base64.RawStdEncoding.DecodeString(encoded); err != nil {
+			return DerivedKeys{}, errors.New("OVERBRAINER_KEY is not base64")
+		}
+	}
+	if len(secret) < 32 {
+		return DerivedKeys{}, fmt.Errorf("OVERBRAINER_KEY has %d bytes; it needs at least 32 random ones, in base64", len(secret))
+	}
+	return DerivedKeys{Secret: secret}, nil
+}
+
+// Kind is "derived".
+func (DerivedKeys) Kind() string { return "derived" }
+
+// Make gives the client key; nothing is written.
+func (d DerivedKeys) Make(_, lineage, runID string) (ssh.Signer, error) {
+	private, err := d.derive(lineage, runID, "client")
+	if err != nil {
+		return nil, err
+	}
+	return ssh.NewSignerFromKey(private)
+}
+
+// ClientKey gives the same key as Make.
+func (d DerivedKeys) ClientKey(dir, lineage, runID string) (ssh.Signer, error) {
+	return d.Make(dir, lineage, runID)
+}
+
+// HostKey gives the same pair at each call.
+func (d DerivedKeys) HostKey(lineage, runID string) (ssh.PublicKey, []byte, error) {
+	private, err := d.derive(lineage, runID, "host")
+	if err != nil {
+		return nil, nil, err
+	}
+	return hostPair(private, runID)
+}
+
+// Forget has nothing to remove.
+func (DerivedKeys) Forget(string) error { return nil }
+
+func (d DerivedKeys) derive(lineage, runID, purpose string) (ed25519.PrivateKey, error) {
+	seed, err := hkdf.Key(sha256.New, d.Secret, []byte(lineage), "overbrainer/1/"+purpose+"/"+runID, ed25519.SeedSize)
+	if err != nil {
+		return nil, fmt.Errorf("no key could be derived: %w", err)
+	}
+	return ed25519.NewKeyFromSeed(seed), nil
+}
+
+func hostPair(private ed25519.PrivateKey, runID string) (ssh.PublicKey, []byte, error) {
+	public, err := ssh.NewPublicKey(private.Public())
+	if err != nil {
+		return nil, nil, err
+	}
+	block, err := ssh.MarshalPrivateKey(private, alias(runID))
+	if err != nil {
+		return nil, nil, err
+	}
+	return public, pem.EncodeToMemory(block), nil
+}
+
+// alias is the name by which a run's pod is known, whatever its address.
+func alias(runID string) string { return "overbrainer-" + runID }
+
+// authorizedLine is a public key as sshd reads it.
+func authorizedLine(signer ssh.Signer, runID string) string {
+	line := ssh.MarshalAuthorizedKey(signer.PublicKey())
+	return string(line[:len(line)-1]) + " " + alias(runID)
+}
+
+// publicLine is a public key on one line, without a comment.
+func publicLine(key ssh.PublicKey) string {
+	line := ssh.MarshalAuthorizedKey(key)
+	return string(line[:len(line)-1])
+}

@@ -1,0 +1,289 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// ErrTaken says that a run's directory on the pod belongs to another run.
+var ErrTaken = errors.New("the run's directory on the pod belongs to another run")
+
+// start arms the money, brings the inputs to the pod and starts the job. The
+// secrets are read only now. On failure the pod is still there, for the caller
+// to delete; once it returns nil the job runs and the state says so.
+func (r *runner) start() error {
+	if err := r.arm(); err != nil {
+		return err
+	}
+	ctx, cancel := r.s.breakable()
+	defer cancel()
+	if err := r.machine.Reserve(ctx, r.run.HostKey); err != nil {
+		return r.startFailed("its directory on the pod could not be claimed", err)
+	}
+	files, open, resume, err := r.inputs()
+	if err != nil {
+		return err
+	}
+	r.phase("uploading", "uploading %d files, %s", len(files), size(total(files)))
+	progress, finish := r.transfer("upload")
+	err = r.machine.Upload(ctx, UploadRequest{Files: files, Open: open, Progress: progress})
+	finish()
+	if r.s.interrupted() {
+		return errInterrupted
+	}
+	if err != nil {
+		return r.startFailed("the inputs could not be uploaded", err)
+	}
+	return r.launch(resume)
+}
+
+func (r *runner) startFailed(what string, err error) error {
+	if r.s.interrupted() {
+		return errInterrupted
+	}
+	return failf("launch_failed", "%s: %v", what, err).at(r.address).because(errors.Join(err, &endError{state.LaunchFailed}))
+}
+
+// arm writes the times of the cost cap at the pod's real rate onto it. A cap
+// that cannot be armed refuses the job.
+func (r *runner) arm() error {
+	pod := r.run.Pod
+	b := r.run.Bounds
+	if b.MaxCostUSD <= 0 && b.MaxTotalUSD <= 0 {
+		return nil
+	}
+	usd := math.Inf(1)
+	if b.MaxCostUSD > 0 {
+		usd = b.MaxCostUSD - r.run.CostUSD
+	}
+	if b.MaxTotalUSD > 0 {
+		usd = math.Min(usd, r.run.ReservedUSD)
+	}
+	if math.IsInf(usd, 1) {
+		return nil
+	}
+	if hourly(pod) <= 0 {
+		return failf("cap_unset", "the cost cap cannot be armed: the provider did not tell the pod's rate").at(r.address).because(&endError{state.LaunchFailed})
+	}
+	snapshotAt, capAt := capTimes(usd, hourly(pod), pod.CreatedAt, r.t)
+	if pod.CostCapAt != nil && pod.CostCapAt.Before(capAt) {
+		capAt = *pod.CostCapAt
+	}
+	ctx, cancel := r.s.effect(r.t.Call)
+	defer cancel()
+	if err := r.machine.ArmCost(ctx, snapshotAt, capAt); err != nil {
+		return failf("cap_unset", "the cost cap cannot be armed: %v", err).at(r.address).because(errors.Join(err, &endError{state.LaunchFailed}))
+	}
+	return r.save(func(_ *state.State, run *state.Run) {
+		if run.Pod != nil {
+			run.Pod.CostCapAt = &capAt
+		}
+	})
+}
+
+// inputs lists what goes to the pod: the uploads and a checkpoint to start
+// from.
+func (r *runner) inputs() (files []File, open func(File) (io.ReadSeekCloser, error), resumeDir string, err error) {
+	source := map[string]string{}
+	for _, u := range r.spec.Uploads {
+		files = append(files, File{Path: u.Path, Size: u.Size, SHA256: u.SHA256, Exec: u.Exec})
+		source[u.Path] = filepath.Join(r.s.Project, filepath.FromSlash(u.Source))
+	}
+	if from := r.spec.ResumeFrom; from != nil && from.Dir != "" {
+		resumeDir = "resume/" + filepath.Base(filepath.FromSlash(from.Dir))
+		local := filepath.Join(r.s.Project, filepath.FromSlash(from.Dir))
+		checkpoint, err := listDir(local)
+		if err != nil {
+			return nil, nil, "", failf("local_files", "the checkpoint to resume from cannot be read: %v", err).at(r.address).because(errors.Join(err, &endError{state.LaunchFailed}))
+		}
+		for _, f := range checkpoint {
+			path := resumeDir + "/" + f.Path
+			source[path] = filepath.Join(local, filepath.FromSlash(f.Path))
+			f.Path = path
+			files = append(files, f)
+		}
+	}
+	return files, func(f File) (io.ReadSeekCloser, error) { return os.Open(source[f.Path]) }, resumeDir, nil
+}
+
+// launch starts the job. The state says that it is about to before the order
+// leaves, so that whoever comes after a crash asks the pod.
+func (r *runner) launch(resumeDir string) error {
+	request, err := r.launchRequest(resumeDir)
+	if err != nil {
+		return err
+	}
+	if r.s.interrupted() {
+		return errInterrupted
+	}
+	if err := r.s.mayBegin(); err != nil {
+		return err
+	}
+	if err := r.savePodState(state.PodLaunching); err != nil {
+		return err
+	}
+	r.phase("starting", "starting the job")
+	ctx, cancel := r.s.effect(2 * r.t.Call)
+	err = r.machine.Launch(ctx, request)
+	cancel()
+	if err != nil && !r.started() {
+		return failf("launch_failed", "the job could not be started: %v", err).at(r.address).because(errors.Join(err, &endError{state.LaunchFailed}))
+	}
+	return r.launched()
+}
+
+// launched writes down that the job runs. A job that cannot be written down is
+// cancelled.
+func (r *runner) launched() error {
+	at := r.now()
+	err := r.save(func(_ *state.State, run *state.Run) {
+		run.Phase, run.StartedAt = state.Running, &at
+		if run.Pod != nil {
+			run.Pod.State = state.PodRunning
+			run.PodID, run.GPUType, run.DataCenter = run.Pod.ID, run.Pod.GPUType, run.Pod.DataCenter
+		}
+	})
+	if err != nil {
+		ctx, cancel := r.s.effect(r.t.Call)
+		defer cancel()
+		_ = r.machine.Cancel(ctx)
+		return err
+	}
+	r.emit(Event{Kind: EventStarted, Phase: "training", Message: "the job runs on pod " + r.run.Pod.ID})
+	return nil
+}
+
+// started asks the pod whether the job was started, over a new connection if
+// the old one is gone.
+func (r *runner) started() bool {
+	for tries := 0; tries < 3; tries++ {
+		ctx, cancel := r.s.effect(r.t.Call)
+		p, err := r.machine.Poll(ctx, Offsets{Log: -1, Metrics: -1})
+		cancel()
+		if err == nil {
+			return p.State != JobNone
+		}
+		if r.endpoint == nil {
+			return false
+		}
+		r.s.pause(r.t.Reconnect)
+		if m, err := r.dial(r.s.steady(), *r.endpoint); err == nil {
+			_ = r.machine.Close()
+			r.machine = m
+		}
+	}
+	return false
+}
+
+func (r *runner) launchRequest(resumeDir string) (LaunchRequest, error) {
+	spec := r.spec
+	l := LaunchRequest{
+		Command: spec.Command, Setup: spec.Setup, Env: spec.Env, Metrics: spec.Metrics,
+		ResumeDir: resumeDir, Secrets: map[string][]byte{}, GPUType: r.run.Pod.GPUType,
+		Vars: map[string]string{
+			"OVERBRAINER_RUN_ID":    r.run.ID,
+			"OVERBRAINER_GPU_TYPE":  r.run.Pod.GPUType,
+			"OVERBRAINER_GPU_COUNT": strconv.Itoa(max(1, spec.Target.GPUCount)),
+		},
+	}
+	if spec.Snapshot != nil {
+		l.Signal = spec.Snapshot.Signal
+	}
+	for variable, secret := range spec.Secrets {
+		value, err := r.secret(secret)
+		if err != nil {
+			return l, failf("secret", "secret %s: %v", secret.Name, err).at(r.address).because(errors.Join(err, &endError{state.LaunchFailed}))
+		}
+		l.Secrets[variable] = value
+	}
+	return l, nil
+}
+
+// secret reads a secret's value and masks it from now on.
+func (r *runner) secret(s plan.SecretSpec) ([]byte, error) {
+	if r.s.Secrets == nil {
+		return nil, errors.New("no secret can be read here")
+	}
+	value, err := r.s.Secrets(r.s.steady(), s)
+	if err == nil {
+		r.s.Redactor.Add(string(value))
+	}
+	return value, err
+}
+
+// knowSecrets masks the job's secrets in a process that did not launch it; a
+// secret that cannot be read here cannot be masked.
+func (r *runner) knowSecrets() {
+	if r.spec == nil {
+		return
+	}
+	for _, s := range r.spec.Secrets {
+		_, _ = r.secret(s)
+	}
+}
+
+func (r *runner) savePodState(to state.PodState) error {
+	return r.save(func(_ *state.State, run *state.Run) {
+		if run.Pod != nil {
+			run.Pod.State = to
+		}
+	})
+}
+
+// transfer gives a progress function that tells of a transfer at most four
+// times a second, and one that ends it.
+func (r *runner) transfer(what string) (progress func(done, total int64), finish func()) {
+	began := time.Now()
+	var told time.Time
+	var last, all int64
+	tell := func() {
+		rate := 0.0
+		if d := time.Since(began).Seconds(); d > 0 {
+			rate = float64(last) / d
+		}
+		r.emit(Event{Kind: EventTransfer, Message: what, Done: last, Total: all, Rate: rate})
+	}
+	return func(done, total int64) {
+			last, all = done, total
+			if time.Since(told) >= 250*time.Millisecond {
+				told = time.Now()
+				tell()
+			}
+		}, func() {
+			if all > 0 {
+				tell()
+			}
+		}
+}
+
+func total(files []File) int64 {
+	var n int64
+	for _, f := range files {
+		n += f.Size
+	}
+	return n
+}
+
+func size(n int64) string {
+	const unit = 1000
+	if n < unit {
+		return fmt.Sprintf("%d B", n)
+	}
+	value, names := float64(n), []string{"kB", "MB", "GB", "TB"}
+	for i, name := range names {
+		value /= unit
+		if value < unit || i == len(names)-1 {
+			return fmt.Sprintf("%.1f %s", value, name)
+		}
+	}
+	return ""
+}

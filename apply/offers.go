@@ -1,0 +1,106 @@
+package apply
+
+import (
+	"strings"
+
+	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/providers"
+)
+
+// offers is what is left to try, in order: what the plan showed, by the
+// catalog as it is now, and nothing at a higher price than shown.
+type offers struct {
+	r       *runner
+	planned []plan.Offer
+	ceiling map[string]*float64
+	// walk orders by the live catalog; nil where that could not be read, and
+	// then blind is the plan's own order.
+	walk  *plan.Walk
+	blind []plan.Offer
+	// none says why nothing is to be had.
+	none error
+}
+
+func (r *runner) newOffers(planned []plan.Offer) *offers {
+	o := &offers{r: r, planned: planned, ceiling: map[string]*float64{}}
+	for _, offer := range planned {
+		o.ceiling[offer.GPUType] = offer.PriceUSD
+	}
+	o.begin()
+	return o
+}
+
+// begin starts over with the catalog as it is now.
+func (o *offers) begin() {
+	o.walk, o.blind, o.none = nil, nil, nil
+	catalog, err := o.catalog()
+	if err != nil {
+		o.r.warnf("the catalog could not be read again, so the plan's order stays: %s", reasonOf(err))
+		for _, offer := range o.planned {
+			if !offer.Reserve {
+				o.blind = append(o.blind, offer)
+			}
+		}
+		return
+	}
+	o.walk, o.none = plan.NewWalk(o.r.spec.Target, catalog, o.planned)
+	if o.walk != nil {
+		for _, move := range o.walk.Dearer() {
+			o.r.emit(Event{Kind: EventUnavailable, GPUType: move.GPUType, Message: move.String() + "; not used"})
+		}
+	}
+}
+
+func (o *offers) catalog() (providers.Catalog, error) {
+	target := o.r.spec.Target
+	catalog, err := o.r.rented.Provider.Catalog(o.r.s.steady(), providers.CatalogQuery{
+		Cloud: providers.Cloud(target.Cloud), GPUCount: max(1, target.GPUCount), MinCUDA: target.MinCUDA,
+	})
+	if err == nil {
+		o.r.s.noteClock(o.r.provider, catalog.ServerTime)
+	}
+	return catalog, err
+}
+
+// next gives the next offer, at the plan's price.
+func (o *offers) next() (plan.Offer, bool) {
+	if o.walk == nil {
+		if len(o.blind) == 0 {
+			return plan.Offer{}, false
+		}
+		offer := o.blind[0]
+		o.blind = o.blind[1:]
+		return offer, true
+	}
+	offer, ok := o.walk.Next()
+	if shown := o.ceiling[offer.GPUType]; ok && shown != nil {
+		offer.PriceUSD = shown
+	}
+	return offer, ok
+}
+
+// refused takes in that an offer was refused: where types are chosen by the
+// catalog it is read again.
+func (o *offers) refused(gpuType string) {
+	if o.walk == nil || !o.walk.Refused(gpuType) {
+		return
+	}
+	catalog, err := o.catalog()
+	if err != nil {
+		o.r.warnf("the catalog could not be read again, so the order stays: %s", reasonOf(err))
+		return
+	}
+	o.walk.Reread(catalog)
+}
+
+// tooDear says which offers were left out for their price.
+func (o *offers) tooDear() string {
+	if o.walk == nil {
+		return ""
+	}
+	var parts []string
+	for _, move := range o.walk.Dearer() {
+		parts = append(parts, move.String())
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,243 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/overbrainer/overbrainer/internal/safetext"
+	"github.com/overbrainer/overbrainer/providers"
+)
+
+// Limits of a kept pod log.
+const (
+	podLogCap  = 20 << 20
+	podLogRoom = 512 // kept for the line which says that it is full
+	podLogDir  = ".pod"
+	podLogName = "pod.log"
+	podCursor  = "pod.log.cursor"
+)
+
+// podLog keeps a pod's own log beside the run while it is followed. It never
+// ends or delays anything else.
+type podLog struct {
+	mu     sync.Mutex
+	podID  string
+	cancel context.CancelFunc
+	done   chan struct{}
+	root   *os.Root
+	file   *os.File
+	size   int64
+	full   bool
+	cursor string
+	last   string
+	moved  time.Time
+	redact *safetext.Redactor
+	now    func() time.Time
+}
+
+// captureLogs follows the pod's log until the runner ends it.
+func (r *runner) captureLogs(podID string) {
+	if r.logs != nil && r.logs.podID == podID {
+		return
+	}
+	r.stopLogs()
+	if !r.rented.Description.Has(providers.CapLogs) || r.unclaimed {
+		return
+	}
+	l, err := openPodLog(r.dir(), podID, r.s.Redactor, r.s.Now)
+	if err != nil {
+		r.warnf("the pod's log is not kept: %v", err)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.s.steady())
+	l.cancel, l.done = cancel, make(chan struct{})
+	r.logs = l
+	go func() {
+		defer close(l.done)
+		_ = r.rented.Provider.PodLogs(ctx, providers.LogRequest{PodID: podID, Cursor: l.at(), Follow: true}, l.take)
+	}()
+}
+
+// drainLogs reads what the log has until now, for a moment at most, and ends
+// the capture.
+func (r *runner) drainLogs() {
+	l := r.logs
+	if l == nil {
+		return
+	}
+	l.cancel()
+	select {
+	case <-l.done:
+	case <-time.After(r.t.DrainLogs):
+		r.stopLogs()
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.s.steady(), r.t.DrainLogs)
+	defer cancel()
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		_ = r.rented.Provider.PodLogs(ctx, providers.LogRequest{PodID: l.podID, Cursor: l.at()}, l.take)
+	}()
+	select {
+	case <-finished:
+	case <-ctx.Done():
+	}
+	r.stopLogs()
+}
+
+func (r *runner) stopLogs() {
+	if r.logs != nil {
+		r.logs.close()
+		r.logs = nil
+	}
+}
+
+func (r *runner) lastLogLine() string {
+	if r.logs == nil {
+		return ""
+	}
+	r.logs.mu.Lock()
+	defer r.logs.mu.Unlock()
+	return safetext.Cut(r.logs.last, 160)
+}
+
+// openPodLog opens the kept log and its cursor without following a link: what
+// comes from a pod lands in the same directory.
+func openPodLog(runDir, podID string, redact *safetext.Redactor, now func() time.Time) (*podLog, error) {
+	if err := os.MkdirAll(filepath.Join(runDir, podLogDir), 0o700); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(filepath.Join(runDir, podLogDir))
+	if err != nil {
+		return nil, err
+	}
+	if info, err := root.Lstat(podLogName); err == nil && !info.Mode().IsRegular() {
+		_ = root.Close()
+		return nil, failf("unsafe_file", "%s in %s is not a plain file", podLogName, podLogDir)
+	}
+	f, err := root.OpenFile(podLogName, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	l := &podLog{podID: podID, root: root, file: f, redact: redact, now: now}
+	if info, err := f.Stat(); err == nil {
+		l.size = info.Size()
+	}
+	l.full = l.size >= podLogCap-podLogRoom
+	l.closeTornLine()
+	if data, err := root.ReadFile(podCursor); err == nil {
+		if id, cursor, ok := strings.Cut(strings.TrimSpace(string(data)), " "); ok && id == podID && validCursor(cursor) {
+			l.cursor = cursor
+		}
+	}
+	return l, nil
+}
+
+func (l *podLog) closeTornLine() {
+	if l.size == 0 {
+		return
+	}
+	last := make([]byte, 1)
+	if _, err := l.file.ReadAt(last, l.size-1); err == nil && last[0] != '\n' {
+		n, _ := l.file.Write([]byte("\n"))
+		l.size += int64(n)
+	}
+}
+
+func validCursor(s string) bool {
+	if s == "" || len(s) > 200 {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if c < 0x20 || c > 0x7e {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *podLog) at() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cursor
+}
+
+// take keeps one line.
+func (l *podLog) take(line providers.LogLine) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return os.ErrClosed
+	}
+	if line.Text != "" && !l.full {
+		text := l.redact.String(safetext.OneLine(line.Text))
+		l.last = text
+		l.write(line.Time, string(line.Source), text)
+	} else if line.Text != "" {
+		l.last = l.redact.String(safetext.OneLine(line.Text))
+	}
+	if line.Cursor != "" && validCursor(line.Cursor) && !l.full {
+		l.cursor = line.Cursor
+		if now := l.now(); now.Sub(l.moved) >= time.Second {
+			l.moved = now
+			l.saveCursor()
+		}
+	}
+	return nil
+}
+
+func (l *podLog) write(ts, source, text string) {
+	data, err := json.Marshal(struct {
+		TS     string `json:"ts"`
+		Source string `json:"source"`
+		Line   string `json:"line"`
+	}{ts, source, text})
+	if err != nil {
+		return
+	}
+	data = append(data, '\n')
+	if l.size+int64(len(data)) > podLogCap-podLogRoom && source != string(providers.LogOwn) {
+		l.full = true
+		l.write("", string(providers.LogOwn), "the log is full, later lines are not kept")
+		return
+	}
+	n, _ := l.file.Write(data)
+	l.size += int64(n)
+}
+
+func (l *podLog) saveCursor() {
+	if l.cursor == "" {
+		return
+	}
+	const temporary = podCursor + ".tmp"
+	_ = l.root.Remove(temporary)
+	f, err := l.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return
+	}
+	_, err = f.WriteString(l.podID + " " + l.cursor + "\n")
+	if cerr := f.Close(); err == nil && cerr == nil {
+		_ = l.root.Rename(temporary, podCursor)
+	}
+}
+
+func (l *podLog) close() {
+	if l.cancel != nil {
+		l.cancel()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil {
+		l.saveCursor()
+		_ = l.file.Close()
+		_ = l.root.Close()
+		l.file = nil
+	}
+}

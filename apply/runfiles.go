@@ -1,0 +1,149 @@
+package apply
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// inputsFile is runs/ID/inputs.json: what the run was started with, by name
+// and digest. It holds no value of a variable and no secret.
+type inputsFile struct {
+	RunID       string            `json:"run_id"`
+	Address     string            `json:"address"`
+	Fingerprint string            `json:"fingerprint"`
+	Inputs      map[string]string `json:"inputs"`
+	Uploads     []plan.Upload     `json:"uploads"`
+	Secrets     map[string]string `json:"secrets,omitempty"` // variable → block
+	ResumedFrom string            `json:"resumed_from,omitempty"`
+}
+
+// resultFile is runs/ID/run.json: a copy of the state's entry for people and
+// other tools, never read back.
+type resultFile struct {
+	RunID       string        `json:"run_id"`
+	Address     string        `json:"address"`
+	State       state.Phase   `json:"state"`
+	Reason      state.Reason  `json:"reason"`
+	Message     string        `json:"message,omitempty"`
+	ExitCode    *int          `json:"exit_code"`
+	GPUType     string        `json:"gpu_type"`
+	DataCenter  string        `json:"data_center"`
+	PodID       string        `json:"pod_id"`
+	StartedAt   *time.Time    `json:"started_at"`
+	EndedAt     *time.Time    `json:"ended_at"`
+	Seconds     float64       `json:"seconds"`
+	CostUSD     float64       `json:"cost_usd"`
+	CostBasis   string        `json:"cost_basis"`
+	Fingerprint string        `json:"fingerprint"`
+	Retrieved   bool          `json:"retrieved"`
+	Files       []resultEntry `json:"files"`
+}
+
+type resultEntry struct {
+	Path   string `json:"path"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// saveInputs writes inputs.json and its digest into the state.
+func (r *runner) saveInputs() error {
+	if err := os.MkdirAll(r.dir(), 0o700); err != nil {
+		return failf("local_files", "the run's directory cannot be made: %v", err).at(r.address).because(err)
+	}
+	in := inputsFile{
+		RunID: r.run.ID, Address: r.address, Fingerprint: r.spec.Fingerprint,
+		Inputs: r.spec.Inputs, Uploads: r.spec.Uploads, ResumedFrom: r.run.ResumedFrom,
+	}
+	if len(r.spec.Secrets) > 0 {
+		in.Secrets = map[string]string{}
+		for variable, secret := range r.spec.Secrets {
+			in.Secrets[variable] = secret.Name
+		}
+	}
+	digest, err := writeJSON(filepath.Join(r.dir(), "inputs.json"), in)
+	if err != nil {
+		return failf("local_files", "%v", err).at(r.address).because(err)
+	}
+	return r.save(func(_ *state.State, run *state.Run) { run.InputsDigest = digest })
+}
+
+// saveResult writes run.json; files are kept from an earlier one when nil.
+func (r *runner) saveResult(files []File) {
+	run := r.run
+	out := resultFile{
+		RunID: run.ID, Address: r.address, State: run.Phase, Reason: run.Reason, Message: run.Message,
+		ExitCode: run.ExitCode, GPUType: run.GPUType, DataCenter: run.DataCenter, PodID: run.PodID,
+		StartedAt: run.StartedAt, EndedAt: run.EndedAt, Seconds: r.seconds(), CostUSD: round4(r.spentUSD(r.now())),
+		CostBasis: run.CostBasis, Fingerprint: run.Fingerprint, Retrieved: run.Retrieved, Files: []resultEntry{},
+	}
+	path := filepath.Join(r.dir(), "run.json")
+	if files == nil {
+		if data, err := os.ReadFile(path); err == nil {
+			var old resultFile
+			if json.Unmarshal(data, &old) == nil && old.Files != nil {
+				out.Files = old.Files
+			}
+		}
+	}
+	for _, f := range files {
+		out.Files = append(out.Files, resultEntry{Path: f.Path, Size: f.Size, SHA256: f.SHA256})
+	}
+	if err := os.MkdirAll(r.dir(), 0o700); err != nil {
+		r.warnf("run.json was not written: %v", err)
+		return
+	}
+	if _, err := writeJSON(path, out); err != nil {
+		r.warnf("run.json was not written: %v", err)
+	}
+}
+
+// writeJSON replaces a file, mode 0600, and gives the SHA-256 of its content.
+func writeJSON(path string, v any) (string, error) {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	data = append(data, '\n')
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), replaceFile(path, data)
+}
+
+// replaceFile writes a file as a whole, mode 0600, or leaves the old one.
+func replaceFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".write-*")
+	if err != nil {
+		return fmt.Errorf("%s was not written: %w", path, err)
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("%s was not written: %w", path, err)
+	}
+	return nil
+}
+
+// digestOf is the SHA-256 over a list of files, whatever their order was.
+func digestOf(files []File) string {
+	sum := sha256.New()
+	for _, f := range files {
+		fmt.Fprintf(sum, "%s %d %s\n", f.SHA256, f.Size, f.Path)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}

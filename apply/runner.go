@@ -1,0 +1,245 @@
+package apply
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/providers"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// runner works on one run of one address, which it holds a claim on.
+type runner struct {
+	s        *session
+	address  string
+	provider string
+	rented   Rented
+	t        Timing
+	// spec is what to do; nil where only the state tells.
+	spec  *plan.RunSpec
+	claim *claim
+	// unclaimed: only looking, or acting beside the holder; nothing is written.
+	unclaimed bool
+	diskUSD   float64
+
+	mu  sync.Mutex
+	run *state.Run // as last written, with what could not be written
+	// unsaved are changes that a failed write left behind; the next one takes
+	// them along.
+	unsaved []change
+
+	signer   ssh.Signer
+	hostPriv []byte
+	machine  Machine
+	logs     *podLog
+	lastSeen time.Time // of the pod, alive
+	volumeGB int
+	endpoint *providers.Endpoint
+}
+
+// change is a modification of the run's record. It may be made more than once.
+type change func(st *state.State, run *state.Run)
+
+func (s *session) runner(address, provider string, spec *plan.RunSpec, c *claim) (*runner, error) {
+	rented, err := s.provider(provider)
+	if err != nil {
+		return nil, err
+	}
+	return &runner{s: s, address: address, provider: provider, rented: rented, t: s.timing(provider), spec: spec, claim: c}, nil
+}
+
+// load takes over the record of a run.
+func (r *runner) load(run *state.Run) { r.run = cloneRun(run) }
+
+func cloneRun(run *state.Run) *state.Run {
+	data, err := json.Marshal(run)
+	if err != nil {
+		panic("run record cannot be copied: " + err.Error()) // numbers and text only
+	}
+	var c state.Run
+	if err := json.Unmarshal(data, &c); err != nil {
+		panic("run record cannot be copied: " + err.Error())
+	}
+	return &c
+}
+
+// save writes changes of the run's record. It fails with errClaimLost when
+// somebody else works on the address now.
+func (r *runner) save(changes ...change) error {
+	return r.saveIf(nil, changes...)
+}
+
+// saveIf is save under a condition: when it fails nothing is written.
+func (r *runner) saveIf(condition func(st *state.State, run *state.Run) error, changes ...change) error {
+	if r.unclaimed {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := append(r.unsaved[:len(r.unsaved):len(r.unsaved)], changes...)
+	var after *state.Run
+	_, err := r.s.update(func(st *state.State) error {
+		if r.claim != nil && !st.Holds(r.claim.id, r.address) {
+			return errClaimLost
+		}
+		run := findRun(st, r.address, r.run.ID)
+		if run == nil {
+			return failf("state_moved", "run %s is not in the state any more", r.run.ID).at(r.address)
+		}
+		if condition != nil {
+			if err := condition(st, run); err != nil {
+				return err
+			}
+		}
+		for _, c := range all {
+			c(st, run)
+		}
+		after = cloneRun(run)
+		return nil
+	})
+	if err != nil {
+		if fromChange(err) {
+			return err
+		}
+		scratch := state.New("")
+		for _, c := range changes {
+			c(scratch, r.run)
+		}
+		r.unsaved = all
+		return err
+	}
+	r.run, r.unsaved = after, nil
+	return nil
+}
+
+func findRun(st *state.State, address, id string) *state.Run {
+	res := st.Resources[address]
+	if res == nil || res.Run == nil {
+		return nil
+	}
+	return res.Run.Find(id)
+}
+
+// dir is the run's local directory.
+func (r *runner) dir() string { return filepath.Join(r.s.Project, filepath.FromSlash(r.run.Dir)) }
+
+func (r *runner) now() time.Time { return r.s.now(r.provider) }
+
+func (r *runner) emit(e Event) {
+	e.Address = r.address
+	if r.run != nil {
+		e.RunID = r.run.ID
+		if e.PodID == "" && r.run.Pod != nil {
+			e.PodID = r.run.Pod.ID
+		}
+		e.SpentUSD = r.spentUSD(r.now())
+		e.CapUSD = r.limitUSD()
+		e.RateUSD = rateOf(r.run.Pod)
+	}
+	r.s.emit(e)
+}
+
+func (r *runner) phase(name, format string, args ...any) {
+	r.emit(Event{Kind: EventPhase, Phase: name, Message: fmt.Sprintf(format, args...)})
+}
+
+func (r *runner) warnf(format string, args ...any) {
+	r.emit(Event{Kind: EventWarning, Message: fmt.Sprintf(format, args...)})
+}
+
+// begin makes the record of a new run, its directory and its keys.
+func (r *runner) begin(step *plan.Step) error {
+	now := r.now()
+	id, err := newRunID(r.address, now)
+	if err != nil {
+		return err
+	}
+	run := r.record(id, step, now)
+	_, err = r.s.update(func(st *state.State) error {
+		if !st.Holds(r.claim.id, r.address) {
+			return errClaimLost
+		}
+		res := st.Resources[r.address]
+		if res == nil || res.Run == nil {
+			res = &state.Resource{Type: "run", Provider: r.provider, Run: &state.RunResource{}}
+			st.Resources[r.address] = res
+		}
+		if cur := res.Run.CurrentRun(); cur != nil {
+			if !cur.Phase.Ended() {
+				return failf("stale_plan", "run %s is under way", cur.ID).at(r.address).hint("plan again")
+			}
+			if cur.Fingerprint == run.Fingerprint {
+				run.Try = cur.Try + 1
+			}
+		}
+		res.Provider = r.provider
+		res.Run.Runs = append(res.Run.Runs, cloneRun(run))
+		res.Run.Current = id
+		st.Prune(r.address)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r.run = run
+	r.phase("waiting", "run %s", id)
+	return r.saveInputs()
+}
+
+func (r *runner) record(id string, step *plan.Step, now time.Time) *state.Run {
+	spec := r.spec
+	run := &state.Run{
+		ID: id, Phase: state.Preparing, Fingerprint: spec.Fingerprint, Try: 1,
+		Dir: "runs/" + id, Target: spec.Target.Address, CreatedAt: now,
+		KeySource: r.s.Keys.Kind(), Holder: r.s.Who.Who + "@" + r.s.Who.Host,
+		CostBasis: "estimated", Bounds: boundsOf(spec), Job: jobOf(spec),
+	}
+	if spec.ResumeFrom != nil {
+		run.ResumedFrom = spec.ResumeFrom.RunID
+	}
+	if step != nil && step.Action == plan.Resume && run.ResumedFrom == "" {
+		run.ResumedFrom = step.RunID
+	}
+	return run
+}
+
+func boundsOf(spec *plan.RunSpec) state.Bounds {
+	c := spec.Cap
+	return state.Bounds{
+		Cap: c.Address, Where: c.Where, MaxHours: c.MaxHours, OverrunHours: c.OverrunHours,
+		MaxCostUSD: c.MaxCostUSD, MaxTotalUSD: c.MaxTotalUSD, BootGraceS: c.BootGraceS,
+		RetrieveGrace: c.RetrieveGraceS, StallAfterS: c.StallAfterS, MaxVolumeGB: c.MaxVolumeGB,
+		KeepPodS: spec.KeepPodS,
+	}
+}
+
+func jobOf(spec *plan.RunSpec) state.Job {
+	j := state.Job{
+		Outputs: spec.Outputs, AllowEmpty: spec.AllowEmpty, Metrics: spec.Metrics,
+		MetricsRequired: spec.MetricsRequired, PreventDestroy: spec.PreventDestroy,
+	}
+	if s := spec.Snapshot; s != nil {
+		j.SnapshotPath, j.SnapshotGraceS, j.SnapshotEveryS, j.SnapshotSignal = s.Path, s.GraceS, s.EveryS, s.Signal
+	}
+	return j
+}
+
+// command names a command on this run for a message.
+func (r *runner) command(verb string) string {
+	return "overbrainer run " + verb + " " + shellWord(r.address)
+}
+
+// shellWord quotes an address so that it can be pasted into a shell.
+func shellWord(s string) string {
+	if strings.ContainsAny(s, `["' `) {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}

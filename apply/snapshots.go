@@ -1,0 +1,74 @@
+package apply
+
+import (
+	"context"
+	"time"
+
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// snapshotWatch follows a request for a snapshot, whoever made it, and ends a
+// job that does not answer it.
+type snapshotWatch struct {
+	// because is why we asked or ended the job; "" where we did not.
+	because   state.Reason
+	askedAt   time.Time
+	proofAt   time.Time
+	cancelled bool
+}
+
+// ask writes a request.
+func (s *snapshotWatch) ask(f *follower, reason string, overwrite bool) error {
+	err := f.call(func(ctx context.Context) error { return f.r.machine.RequestSnapshot(ctx, reason, overwrite) })
+	if err == nil && s.askedAt.IsZero() {
+		s.askedAt = f.r.now()
+	}
+	return err
+}
+
+// poll takes in what a look at the job says of a request.
+func (s *snapshotWatch) poll(f *follower, p Poll) (watched, bool) {
+	r := f.r
+	if r.run.Job.SnapshotPath == "" {
+		return watched{}, false
+	}
+	now := r.now()
+	if p.Snapshot != "" && s.askedAt.IsZero() {
+		s.askedAt = now
+		r.emit(Event{Kind: EventSnapshot, Message: "the job was asked to save itself: " + p.Snapshot})
+	}
+	if p.Proof && s.proofAt.IsZero() {
+		s.proofAt = now
+		r.emit(Event{Kind: EventSnapshot, Message: "the job saved itself"})
+	}
+	if f.observing || s.cancelled || s.askedAt.IsZero() {
+		return watched{}, false
+	}
+	grace := r.t.Seconds(r.run.Job.SnapshotGraceS)
+	if grace <= 0 {
+		grace = r.t.Of(30 * time.Minute)
+	}
+	switch {
+	case !s.proofAt.IsZero() && now.Sub(s.proofAt) >= r.t.SnapshotLinger:
+		r.warnf("the job goes on although it saved itself; it is ended")
+		s.cancel(f)
+	case s.proofAt.IsZero() && now.Sub(s.askedAt) >= grace:
+		r.warnf("the job did not save itself within %s; it is ended", r.t.Nominal(grace).Round(time.Second))
+		if s.because == "" && p.Snapshot != "" {
+			s.because = snapshotReason(p.Snapshot)
+		}
+		s.cancel(f)
+	}
+	return watched{}, false
+}
+
+// cancel ends the job; the next look sees it.
+func (s *snapshotWatch) cancel(f *follower) {
+	ctx, cancel := f.r.s.effect(2 * f.r.t.Call)
+	defer cancel()
+	if err := f.r.machine.Cancel(ctx); err != nil {
+		f.r.warnf("the job could not be ended: %v", err)
+		return
+	}
+	s.cancelled = true
+}

@@ -1,0 +1,278 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/overbrainer/overbrainer/providers"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// remove deletes the run's pod and proves that it is gone. by is who the state
+// names as the one who deleted it. Nothing recorded means nothing to do.
+//
+// The delete is sent even where the state cannot be written: it only makes
+// less. A failed delete outranks a failed write.
+func (r *runner) remove(reason, by string) error {
+	pod := r.run.Pod
+	if pod == nil || pod.Gone() {
+		return nil
+	}
+	r.emit(Event{Kind: EventDeleting, Phase: "ending", Message: fmt.Sprintf("deleting pod %s (%s)", pod.ID, reason)})
+	saved := r.save(func(_ *state.State, run *state.Run) {
+		if run.Pod != nil {
+			run.Pod.State = state.PodDeleting
+		}
+	})
+	r.drainLogs()
+	seen := r.sighted(pod.ID)
+	existed, err := r.deletePod(pod.ID, pod.CreatedAt)
+	if err != nil {
+		return r.notDeleted(pod, err)
+	}
+	if !seen && !existed && by == "client" {
+		by = "watchdog"
+	}
+	until := r.endOf(pod, by)
+	if err := r.recordGone(by, until); err != nil {
+		return err
+	}
+	return saved
+}
+
+// endOf is the moment until which a pod is reckoned to have billed.
+func (r *runner) endOf(pod *state.Pod, by string) time.Time {
+	now := r.now()
+	if by != "watchdog" && by != "unknown" {
+		return now
+	}
+	// Nobody saw it end: at its bound, where that has passed.
+	for _, at := range []*time.Time{pod.CostCapAt, pod.Deadline} {
+		if at != nil && at.Before(now) && at.After(r.lastSeen) {
+			now = *at
+		}
+	}
+	return now
+}
+
+// recordGone writes down that the pod is proven gone, and what it cost.
+func (r *runner) recordGone(by string, until time.Time) error {
+	pod := r.run.Pod
+	cost := round4(r.podCost(pod, until))
+	at := r.now()
+	err := r.save(func(_ *state.State, run *state.Run) {
+		p := run.Pod
+		if p == nil || p.Gone() {
+			return
+		}
+		p.State, p.DeletedBy, p.DeletedAt, p.SpendUSD = state.PodDeleted, by, &at, cost
+		run.CostUSD = round4(run.CostUSD + cost)
+		run.ReservedUSD = math.Max(0, run.ReservedUSD-cost)
+		for _, a := range run.Attempts {
+			if a.PodID == p.ID && a.EndedAt == nil {
+				a.EndedAt, a.CostUSD = &at, cost
+			}
+		}
+	})
+	r.emit(Event{Kind: EventDeleted, PodID: pod.ID, Message: fmt.Sprintf("pod %s is gone, it cost about %s", pod.ID, money(cost))})
+	return err
+}
+
+// sighted is one read of a pod, to know who deleted it.
+func (r *runner) sighted(id string) bool {
+	_, err := r.rented.Provider.GetPod(r.s.steady(), id)
+	return !providers.Is(err, providers.NotFound)
+}
+
+// deletePod asks for the deletion until the provider does not know the pod any
+// more. existed tells whether the provider accepted a deletion at all.
+func (r *runner) deletePod(id string, created time.Time) (existed bool, err error) {
+	p := r.rented.Provider
+	deadline := r.s.Now().Add(r.t.DeleteConfirm)
+	var last error
+	accepted := false
+	for tries := 0; ; tries++ {
+		if !accepted || tries%3 == 2 {
+			was, err := p.DeletePod(r.s.steady(), id)
+			if err == nil {
+				existed = existed || was
+				accepted = true
+			}
+			last = err
+		}
+		if accepted {
+			_, err := p.GetPod(r.s.steady(), id)
+			if providers.Is(err, providers.NotFound) {
+				if existed {
+					return true, nil
+				}
+				gone, gerr := r.gone(id, created)
+				if gone {
+					return existed, nil
+				}
+				last = gerr
+			} else if err != nil {
+				last = err
+			}
+		}
+		if !r.s.Now().Before(deadline) {
+			if last == nil {
+				last = errors.New("it is still shown after its deletion")
+			}
+			return existed, last
+		}
+		if last != nil && !transient(last) && providers.KindOf(last) != providers.Unknown {
+			return existed, last
+		}
+		r.s.pause(r.t.Poll)
+	}
+}
+
+func (r *runner) notDeleted(pod *state.Pod, err error) error {
+	return failf("not_deleted", "pod %s is not proven deleted and may go on billing %s: %s", pod.ID, anHour(hourly(pod)), reasonOf(err)).
+		at(r.address).id(pod.ID).because(err).hint("overbrainer destroy, or overbrainer pod rm %s", r.run.ID)
+}
+
+// removeOther deletes a pod of the run that is not the recorded one; one that
+// stays is noted as a stray.
+func (r *runner) removeOther(pod providers.Pod) error {
+	since := r.sentAt(pod)
+	if err := r.noteStray(pod, since); err != nil && !r.s.isBroken() {
+		return err
+	}
+	return r.removeStray(state.Stray{PodID: pod.ID, Name: pod.Name, RateUSD: pod.RatePerHour, Since: since})
+}
+
+func (r *runner) sentAt(pod providers.Pod) time.Time {
+	for _, a := range r.run.Attempts {
+		if a.Name == pod.Marker.Attempt || a.Name == pod.Name {
+			return a.SentAt
+		}
+	}
+	if !pod.CreatedAt.IsZero() {
+		return pod.CreatedAt
+	}
+	return r.now()
+}
+
+func (r *runner) noteStray(pod providers.Pod, since time.Time) error {
+	return r.save(func(_ *state.State, run *state.Run) {
+		for _, have := range run.Strays {
+			if have.PodID == pod.ID {
+				return
+			}
+		}
+		run.Strays = append(run.Strays, state.Stray{PodID: pod.ID, Name: pod.Name, RateUSD: pod.RatePerHour, Since: since})
+		for _, a := range run.Attempts {
+			if a.Name == pod.Marker.Attempt && open(a) {
+				a.PodID = pod.ID
+			}
+		}
+	})
+}
+
+// removeStray deletes a stray and takes it out of the state once it is gone.
+func (r *runner) removeStray(stray state.Stray) error {
+	r.emit(Event{Kind: EventDeleting, PodID: stray.PodID, Message: fmt.Sprintf("deleting pod %s, another one of run %s", stray.PodID, r.run.ID)})
+	if _, err := r.deletePod(stray.PodID, stray.Since); err != nil {
+		e := failf("not_deleted", "pod %s, a stray of run %s, is not proven deleted and may go on billing %s: %s", stray.PodID, r.run.ID, anHour(stray.RateUSD), reasonOf(err)).
+			at(r.address).id(stray.PodID).because(err).hint("overbrainer pod rm %s", r.run.ID)
+		r.emit(Event{Kind: EventWarning, PodID: stray.PodID, Message: e.Message})
+		return e
+	}
+	at := r.now()
+	cost := round4(stray.RateUSD * math.Max(0, r.t.NominalHours(at.Sub(stray.Since))))
+	r.emit(Event{Kind: EventDeleted, PodID: stray.PodID, Message: "pod " + stray.PodID + " is gone"})
+	return r.save(func(_ *state.State, run *state.Run) {
+		kept := run.Strays[:0]
+		for _, have := range run.Strays {
+			if have.PodID != stray.PodID {
+				kept = append(kept, have)
+			}
+		}
+		if len(kept) < len(run.Strays) {
+			run.CostUSD = round4(run.CostUSD + cost)
+		}
+		run.Strays = kept
+		for _, a := range run.Attempts {
+			if a.PodID == stray.PodID && a.EndedAt == nil {
+				a.EndedAt, a.CostUSD = &at, cost
+				if open(a) {
+					a.Result = state.AttemptRefused
+				}
+			}
+		}
+	})
+}
+
+// sweepOthers deletes every pod that carries the run's marker but the recorded
+// one. known is false when the list could not be read, and then nothing of the
+// run may be forgotten. A create call that was not answered clearly, is old
+// enough and left no pod in the list, counts as absent.
+func (r *runner) sweepOthers() (known bool) {
+	pods, err := r.s.listPods(r.provider)
+	if err != nil {
+		r.warnf("other pods of the run could not be looked for: %s", reasonOf(err))
+		return false
+	}
+	seen := map[string]bool{}
+	for _, pod := range r.s.ours(pods, r.run.ID) {
+		seen[pod.ID], seen[pod.Marker.Attempt] = true, true
+		if r.run.Pod != nil && r.run.Pod.ID == pod.ID {
+			continue
+		}
+		_ = r.removeOther(pod) // what stays is noted as a stray
+	}
+	for _, stray := range append([]state.Stray(nil), r.run.Strays...) {
+		if !seen[stray.PodID] {
+			_ = r.removeStray(stray)
+		}
+	}
+	r.closeAttempts(seen)
+	return true
+}
+
+func (r *runner) closeAttempts(seen map[string]bool) {
+	now := r.now()
+	absent := func(a *state.Attempt) bool {
+		return a.Result == state.AttemptAmbiguous && !seen[a.Name] && now.Sub(a.SentAt) >= r.t.AdoptAge
+	}
+	for _, a := range r.run.Attempts {
+		if absent(a) {
+			_ = r.save(func(_ *state.State, run *state.Run) {
+				for _, a := range run.Attempts {
+					if absent(a) {
+						a.Result, a.EndedAt = state.AttemptAbsent, &now
+					}
+				}
+			})
+			return
+		}
+	}
+}
+
+func (s *session) isBroken() bool { return s.mayBegin() != nil }
+
+func (r *runner) closeMachine() {
+	if r.machine != nil {
+		_ = r.machine.Close()
+		r.machine = nil
+	}
+}
+
+// deleteReason says in one word why a pod is deleted.
+func deleteReason(err error) string {
+	switch endReason(err) {
+	case state.Interrupted:
+		return "interrupted"
+	case state.Bootstrap:
+		return "bootstrap failed"
+	case state.WatchdogRefused, state.PlacementMismatch:
+		return "refused"
+	case state.NotReady:
+		return "not ready"
+	}
+	return "requested"
+}

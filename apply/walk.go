@@ -1,0 +1,319 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/providers"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// maxUnclear is how often one GPU type is asked for when no answer is clear.
+const maxUnclear = 2
+
+// placement is the walk over the offers until one gives a pod that is ready.
+type placement struct {
+	r      *runner
+	offers *offers
+	// created counts pods that were made, mismatched those of them that were
+	// not what was asked; refusals says why each offer gave none.
+	created  int
+	notReady []string
+	refusals []string
+	rejected int // refusals of the request itself
+	unclear  int // attempts that were never answered clearly
+	attempts int
+	detail   string // of the last rejection
+	mismatch bool
+}
+
+// place walks the offers until a pod of the run is ready and connected. Its
+// error says how the run ends; nothing is left behind that the state does not
+// show.
+func (r *runner) place(shown []plan.Offer) error {
+	w := &placement{r: r, offers: r.newOffers(shown)}
+	err := w.walk()
+	if err == nil {
+		r.sweepOthers()
+		return nil
+	}
+	if w.unclear > 0 || r.unfinished() {
+		r.sweepOthers()
+		r.warnf("some create calls were not answered clearly (%s); a pod may still appear, the next apply, destroy or sweep finds it", strings.Join(r.unfinishedNames(), ", "))
+	}
+	return err
+}
+
+func (w *placement) walk() error {
+	r := w.r
+	until := r.now().Add(r.t.Seconds(r.spec.Target.WaitForStockS))
+	backoff := r.t.StockBackoff
+	for {
+		if w.offers.none != nil {
+			if !w.mayWait(until) {
+				return w.nothing()
+			}
+		} else if done, err := w.round(); done {
+			return err
+		}
+		if !w.mayWait(until) {
+			return w.exhausted()
+		}
+		r.emit(Event{Kind: EventWaiting, Phase: "waiting", Message: fmt.Sprintf("nothing to rent: %s; trying again in %s, until %s", w.last(), backoff.Round(time.Second), until.Format(time.Kitchen))})
+		if err := r.s.sleep(backoff); err != nil {
+			return err
+		}
+		backoff = min(2*backoff, r.t.StockBackoffMax)
+		w.offers.begin()
+	}
+}
+
+// mayWait reports whether the target's patience for stock covers another
+// round: only where nothing was made that failed, and no request was wrong.
+func (w *placement) mayWait(until time.Time) bool {
+	return w.r.spec.Target.WaitForStockS > 0 && w.created == 0 && w.rejected == 0 && w.unclear == 0 && w.r.now().Before(until)
+}
+
+// round tries every offer once. done: the walk is over, with err or a pod.
+func (w *placement) round() (done bool, err error) {
+	for {
+		if w.r.s.interrupted() {
+			return true, errInterrupted
+		}
+		offer, ok := w.offers.next()
+		if !ok {
+			return false, nil
+		}
+		if done, err = w.try(offer); done {
+			return true, err
+		}
+	}
+}
+
+// try asks for one offer, again where an answer was not clear.
+func (w *placement) try(offer plan.Offer) (done bool, err error) {
+	r := w.r
+	for unclear := 0; unclear < maxUnclear; unclear++ {
+		attempt, pod, v, err := r.create(offer)
+		if err != nil && v.then == nextReady {
+			return true, err // before the call, or the answer could not be saved
+		}
+		w.attempts++
+		switch v.then {
+		case nextReady:
+			return w.use(attempt, pod, offer)
+		case nextReconcile:
+			w.unclear++
+			adopted, err := r.reconcile(attempt)
+			if err != nil {
+				return true, err
+			}
+			if adopted != nil {
+				w.unclear--
+				return w.use(attempt, *adopted, offer)
+			}
+			w.refusals = append(w.refusals, offer.GPUType+": no clear answer")
+			continue
+		case nextStop:
+			w.rejected++
+			return true, w.stopped(v, err)
+		}
+		if v.result == state.AttemptRejected {
+			w.rejected++
+			w.detail = detailOf(err)
+		}
+		w.refusals = append(w.refusals, offer.GPUType+": "+reasonOf(err))
+		w.offers.refused(offer.GPUType)
+		return false, nil
+	}
+	return false, nil
+}
+
+// use waits for a pod that was made, and gives it up where it is not what was
+// asked or does not get ready.
+func (w *placement) use(attempt string, pod providers.Pod, offer plan.Offer) (done bool, err error) {
+	r := w.r
+	w.created++
+	if why := mismatch(r.spec.Target, offer, r.diskUSD, pod); why != "" {
+		w.mismatch = true
+		w.notReady = append(w.notReady, offer.GPUType+": "+why)
+		r.emit(Event{Kind: EventUnavailable, GPUType: offer.GPUType, Message: "the pod is not what was asked: " + why})
+		return w.giveUp(attempt, state.AttemptRefused, why, "mismatch")
+	}
+	err = r.waitReady()
+	var slow *notReadyError
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.As(err, &slow) && !slow.final:
+		w.notReady = append(w.notReady, offer.GPUType+": "+slow.reason)
+		return w.giveUp(attempt, state.AttemptNotReady, slow.reason, "not ready")
+	}
+	result := state.AttemptNotReady
+	if slow != nil {
+		result = slow.result
+	}
+	if derr := r.endAttempt(attempt, result, err.Error(), deleteReason(err)); derr != nil {
+		return true, derr
+	}
+	return true, err
+}
+
+// giveUp ends an attempt whose pod cannot be used; a deletion that cannot be
+// proven ends the walk.
+func (w *placement) giveUp(attempt string, result state.AttemptResult, detail, reason string) (done bool, err error) {
+	if err := w.r.endAttempt(attempt, result, detail, reason); err != nil {
+		return true, err
+	}
+	if w.r.s.interrupted() {
+		return true, errInterrupted
+	}
+	return false, nil
+}
+
+// mismatch says how a pod differs from what was asked, "" if it does not.
+func mismatch(t plan.TargetSpec, o plan.Offer, disk float64, pod providers.Pod) string {
+	asked := max(1, t.GPUCount)
+	switch {
+	case o.PriceUSD != nil && pod.RatePerHour > *o.PriceUSD+aCent+disk:
+		return fmt.Sprintf("$%.2f an hour was shown and $%.2f is charged", *o.PriceUSD, pod.RatePerHour)
+	case pod.GPUCount > 0 && pod.GPUCount != asked:
+		return fmt.Sprintf("it has %d of %d GPUs", pod.GPUCount, asked)
+	case t.Cloud != "" && pod.Cloud != "" && string(pod.Cloud) != t.Cloud:
+		return fmt.Sprintf("it is in the %s cloud, asked was %s", pod.Cloud, t.Cloud)
+	case pod.DataCenter != "" && len(o.DataCenters) > 0 && !contains(o.DataCenters, pod.DataCenter):
+		return fmt.Sprintf("it is in %s, asked was %s", pod.DataCenter, strings.Join(o.DataCenters, ", "))
+	case t.MinCUDA != "" && pod.CUDA != "" && olderCUDA(pod.CUDA, t.MinCUDA):
+		return fmt.Sprintf("its CUDA is %s, at least %s was asked", pod.CUDA, t.MinCUDA)
+	}
+	return ""
+}
+
+// olderCUDA compares two versions like "12.8".
+func olderCUDA(have, want string) bool {
+	var h, w [2]int
+	if n, _ := fmt.Sscanf(have, "%d.%d", &h[0], &h[1]); n == 0 {
+		return false
+	}
+	if n, _ := fmt.Sscanf(want, "%d.%d", &w[0], &w[1]); n == 0 {
+		return false
+	}
+	return h[0] < w[0] || h[0] == w[0] && h[1] < w[1]
+}
+
+// stopped is the end of a walk at an answer that no other offer would change.
+func (w *placement) stopped(v verdict, err error) error {
+	code := string(v.reason)
+	message := reasonOf(err)
+	if v.reason == state.NoCredits {
+		message = "the account's balance is too low for a pod: " + message
+	}
+	return failf(code, "%s", message).at(w.r.address).because(&endError{v.reason})
+}
+
+// nothing is the error of a target for which nothing is to be had at all.
+func (w *placement) nothing() error {
+	e := failf("not_in_stock", "nothing was created: nothing is offered").at(w.r.address).
+		class(NothingRentable).hint("loosen the target, or set wait_for_stock")
+	if why := w.offers.none; why != nil {
+		e.Message = "nothing was created: " + why.Error()
+		var dearer *plan.DearerError
+		if errors.As(why, &dearer) {
+			e.Code, e.Hint = "price_moved", "plan again to see and accept the new prices"
+		}
+	}
+	return e.because(&endError{state.NoCapacity})
+}
+
+// exhausted is the error of a walk that has tried everything.
+func (w *placement) exhausted() error {
+	r := w.r
+	hint := ""
+	if r.spec.Target.VolumeID != "" {
+		hint = "the volume binds the target to its data center"
+	}
+	switch {
+	case w.attempts > 0 && w.unclear == w.attempts:
+		return failf("unanswered", "no create call was answered clearly: %s", w.last()).at(r.address).
+			because(&endError{state.Unanswered}).hint("overbrainer pod ls shows what there is")
+	case w.created > 0:
+		text := fmt.Sprintf("%d pods were created and none got ready: %s", w.created, strings.Join(w.notReady, "; "))
+		if w.created == 1 {
+			text = "one pod was created and did not get ready: " + w.notReady[0]
+		}
+		if len(w.refusals) > 0 {
+			text += "; the others could not be placed: " + strings.Join(w.refusals, "; ")
+		}
+		text += fmt.Sprintf("; the attempts cost %s", money(r.run.CostUSD))
+		reason := state.NotReady
+		if w.mismatch && len(w.notReady) == 1 {
+			reason = state.PlacementMismatch
+		}
+		return failf(string(reason), "%s", text).at(r.address).because(&endError{reason})
+	case w.attempts == 0:
+		return w.nothing()
+	case w.rejected == w.attempts:
+		return failf("request_refused", "every offer was refused the same way, so the request itself is the likely cause: %s", w.detail).
+			at(r.address).because(&endError{state.RequestRefused})
+	}
+	text := "nothing could be placed: " + strings.Join(w.refusals, "; ")
+	if dear := w.offers.tooDear(); dear != "" {
+		text += "; not tried: " + dear
+	}
+	e := failf("no_capacity", "%s", text).at(r.address).class(NothingRentable).because(&endError{state.NoCapacity})
+	e.Hint = hint
+	if e.Hint == "" {
+		e.Hint = "loosen gpu_types, data_centers or max_price_per_hour, or set wait_for_stock"
+	}
+	return e
+}
+
+func (w *placement) last() string {
+	if len(w.refusals) == 0 {
+		if w.offers.none != nil {
+			return w.offers.none.Error()
+		}
+		return "nothing is in stock"
+	}
+	return w.refusals[len(w.refusals)-1]
+}
+
+// endError carries the reason with which a run ends.
+type endError struct{ reason state.Reason }
+
+func (e *endError) Error() string { return string(e.reason) }
+
+// endReason is the reason that an error gives a run.
+func endReason(err error) state.Reason {
+	var end *endError
+	var slow *notReadyError
+	switch {
+	case errors.Is(err, errInterrupted):
+		return state.Interrupted
+	case errors.As(err, &end):
+		return end.reason
+	case errors.As(err, &slow):
+		return slow.end
+	}
+	return state.LaunchFailed
+}
+
+func detailOf(err error) string {
+	var e *providers.Error
+	if errors.As(err, &e) && e.Detail != "" {
+		return e.Detail
+	}
+	return reasonOf(err)
+}
+
+func contains(list []string, s string) bool {
+	for _, have := range list {
+		if have == s {
+			return true
+		}
+	}
+	return false
+}

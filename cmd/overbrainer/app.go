@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/overbrainer/overbrainer/internal/safetext"
+	"github.com/overbrainer/overbrainer/internal/ui"
+)
+
+// app is one execution of the program: its surroundings, read once.
+type app struct {
+	args    []string
+	environ func(string) string
+	dir     string // the project, absolute
+	exe     string // this binary
+	now     func() time.Time
+
+	in       *os.File
+	out, err io.Writer
+	redactor *safetext.Redactor
+	known    *secrets
+	json     bool // errors as JSON
+	noColor  bool
+	stop     *signals
+	logs     *logging
+}
+
+func newApp(args []string) (*app, error) {
+	a := &app{environ: os.Getenv, now: time.Now, in: os.Stdin, redactor: safetext.NewRedactor(), known: &secrets{}}
+	a.out = &masked{app: a, w: os.Stdout, plain: true}
+	a.err = &masked{app: a, w: os.Stderr}
+	a.hide(a.environ("RUNPOD_API_KEY"), a.environ("OVERBRAINER_KEY"))
+	a.noColor = a.environ("NO_COLOR") != ""
+
+	dir, rest, err := changeDir(args)
+	if err != nil {
+		return nil, err
+	}
+	if a.dir, err = filepath.Abs(dir); err != nil {
+		return nil, fmt.Errorf("there is no working directory: %w", err)
+	}
+	if info, err := os.Stat(a.dir); err != nil {
+		return nil, fmt.Errorf("-chdir=%s: %w", dir, reason(err))
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("-chdir=%s: it is not a directory", dir)
+	}
+	if a.exe, err = os.Executable(); err != nil {
+		return nil, fmt.Errorf("the path of this program cannot be told: %w", err)
+	}
+	if a.args, err = withDefaults(rest, a.environ("OVERBRAINER_CLI_ARGS")); err != nil {
+		return nil, err
+	}
+	a.json = wantsJSON(a.args)
+	a.stop = watchSignals()
+	if a.logs, err = a.openLog(); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *app) close() { a.logs.close() }
+
+// changeDir takes -chdir=DIR off the front of the arguments.
+func changeDir(args []string) (dir string, rest []string, err error) {
+	dir = "."
+	for len(args) > 0 {
+		name := strings.TrimPrefix(strings.TrimPrefix(args[0], "-"), "-")
+		value, ok := strings.CutPrefix(name, "chdir=")
+		if !ok || name == args[0] {
+			if name == "chdir" && name != args[0] {
+				return "", nil, errors.New("-chdir takes a directory: -chdir=DIR")
+			}
+			break
+		}
+		dir, args = value, args[1:]
+	}
+	return dir, args, nil
+}
+
+// withDefaults puts the flags of OVERBRAINER_CLI_ARGS behind the command's
+// name, so that those on the command line come later and win.
+func withDefaults(args []string, defaults string) ([]string, error) {
+	if strings.TrimSpace(defaults) == "" || len(args) == 0 || internalCommand(args[0]) {
+		return args, nil
+	}
+	extra, err := splitWords(defaults)
+	if err != nil {
+		return nil, fmt.Errorf("OVERBRAINER_CLI_ARGS: %w", err)
+	}
+	n := 1
+	if len(args) > 1 && commandGroups[args[0]] && !strings.HasPrefix(args[1], "-") {
+		n = 2
+	}
+	out := append([]string{}, args[:n]...)
+	return append(append(out, extra...), args[n:]...), nil
+}
+
+// splitWords splits at spaces, as a shell would, with quotes and backslashes.
+func splitWords(s string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	open, quote := false, rune(0)
+	runes := []rune(s)
+	for i := 0; i < len(runes); i++ {
+		switch c := runes[i]; {
+		case quote != 0 && c == quote:
+			quote = 0
+		case c == '\\' && quote != '\'' && i+1 < len(runes):
+			i++
+			word.WriteRune(runes[i])
+			open = true
+		case quote != 0:
+			word.WriteRune(c)
+		case c == '\'' || c == '"':
+			quote, open = c, true
+		case c == ' ' || c == '\t' || c == '\n':
+			if open {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			open = false
+		default:
+			word.WriteRune(c)
+			open = true
+		}
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("a quote is not closed")
+	}
+	if open {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
+
+func wantsJSON(args []string) bool {
+	for _, arg := range args {
+		switch arg {
+		case "-json", "--json", "-json=true", "--json=true":
+			return true
+		case "--":
+			return false
+		}
+	}
+	return false
+}
+
+// run executes one command: flags, arguments, work, report.
+func (a *app) run(c *command, args []string) int {
+	f := c.flagSet()
+	rest, err := f.parse(args)
+	if err == nil {
+		err = c.checkArgs(rest)
+	}
+	if err != nil {
+		var u *usageError
+		if errors.As(err, &u) && u.hint == "" {
+			u.hint = "overbrainer " + c.name + " -help tells what it takes"
+		}
+		return a.fail(err)
+	}
+	if f.given("no-color") {
+		a.noColor = true
+	}
+	ctx, cancel := a.stop.context(context.Background())
+	defer cancel()
+	return a.fail(c.run(ctx, rest))
+}
+
+func (c *command) checkArgs(args []string) error {
+	switch {
+	case len(args) < c.least:
+		return &usageError{text: "an argument is missing: overbrainer " + strings.TrimSpace(c.name+" "+c.usage)}
+	case c.most >= 0 && len(args) > c.most:
+		return &usageError{text: fmt.Sprintf("one argument too many: %q", args[c.most])}
+	}
+	return nil
+}
+
+// look is how to write to a file: in colour only on a terminal.
+func (a *app) look(f *os.File) ui.Look {
+	l := ui.Look{Color: !a.noColor && isTerminal(f) && a.environ("TERM") != "dumb"}
+	l.Width = terminalWidth(f)
+	return l
+}
+
+func (a *app) outLook() ui.Look { return a.look(os.Stdout) }
+func (a *app) errLook() ui.Look { return a.look(os.Stderr) }
+
+// masked hides known secrets in what is written. Text for people is also
+// searched for what looks like a secret; JSON is not, since masking a digest
+// or a public key would change what it says.
+type masked struct {
+	app   *app
+	w     io.Writer
+	plain bool // the standard output
+}
+
+func (m *masked) Write(p []byte) (int, error) {
+	text := string(p)
+	if m.plain && m.app.json {
+		text = m.app.known.mask(text)
+	} else {
+		text = m.app.redactor.String(text)
+	}
+	if _, err := io.WriteString(m.w, text); err != nil {
+		// A reader that went away is told nothing, and is no reason to leave a
+		// pod behind: the command goes on as if interrupted once.
+		m.app.stop.brokenPipe()
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// reason drops what os errors repeat.
+func reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// path takes a name on the command line relative to the project.
+func (a *app) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(a.dir, name)
+}

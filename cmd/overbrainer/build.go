@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/providers"
+)
+
+// plan builds a plan from the configuration, the state, the catalog and what
+// exists, and remembers the catalog for the next one.
+func (p *project) plan(ctx context.Context, o planning) (*plan.Plan, error) {
+	if err := p.knownTargets(append(append([]string{}, o.targets...), o.replace...)); err != nil {
+		return nil, err
+	}
+	in := plan.Input{
+		Config: p.cfg, State: p.st, Version: version, Now: p.app.stamp(),
+		Catalog:     p.catalog,
+		Volumes:     p.listVolumes,
+		Templates:   p.listTemplates,
+		Files:       os.DirFS(p.app.dir),
+		Destroy:     o.destroy,
+		RefreshOnly: o.refreshOnly,
+		Targets:     o.targets,
+		Replace:     o.replace,
+		Seen:        p.app.seenCatalogs(),
+		Shapes:      plan.LocalShapes(os.DirFS(p.app.dir), p.app.hubShape),
+		Simulated:   len(p.simulated()) > 0 && len(p.simulated()) == len(p.rented),
+
+		DestroyVolumes: o.volumes,
+	}
+	if o.refresh {
+		in.Pods, in.Pod = p.listPods, p.getPod
+	}
+	pl, err := plan.Build(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	p.fold(pl)
+	p.app.rememberCatalogs(pl.Catalogs)
+	return pl, nil
+}
+
+// running gives a provider that was configured.
+func (p *project) running(name string) (providers.Provider, error) {
+	if r, ok := p.rented[name]; ok {
+		return r.Provider, nil
+	}
+	return nil, &problem{code: "provider", message: fmt.Sprintf("provider %q is not configured", name),
+		hint: "put back its block: the state still has something of it"}
+}
+
+func (p *project) catalog(ctx context.Context, name string, q providers.CatalogQuery) (providers.Catalog, error) {
+	r, err := p.running(name)
+	if err != nil {
+		return providers.Catalog{}, err
+	}
+	return r.Catalog(ctx, q)
+}
+
+func (p *project) listPods(ctx context.Context, name string) (providers.PodList, error) {
+	r, err := p.running(name)
+	if err != nil {
+		return providers.PodList{}, err
+	}
+	return r.ListPods(ctx)
+}
+
+func (p *project) getPod(ctx context.Context, name, id string) (providers.Pod, error) {
+	r, err := p.running(name)
+	if err != nil {
+		return providers.Pod{}, err
+	}
+	return r.GetPod(ctx, id)
+}
+
+func (p *project) listVolumes(ctx context.Context, name string) ([]providers.Volume, error) {
+	r, err := p.running(name)
+	if err != nil || !p.rented[name].Description.Has(providers.CapVolumes) {
+		return nil, err
+	}
+	return r.ListVolumes(ctx)
+}
+
+func (p *project) listTemplates(ctx context.Context, name string) ([]providers.Template, error) {
+	r, err := p.running(name)
+	if err != nil || !p.rented[name].Description.Has(providers.CapTemplates) {
+		return nil, err
+	}
+	return r.ListTemplates(ctx)
+}
+
+// knownTargets refuses addresses that are neither in the configuration nor in
+// the state.
+func (p *project) knownTargets(wanted []string) error {
+	known := p.st.Addresses()
+	for _, r := range p.cfg.Runs {
+		known = append(known, r.Address)
+	}
+	for address := range p.cfg.Volumes {
+		known = append(known, address)
+	}
+next:
+	for _, w := range wanted {
+		for _, k := range known {
+			if k == w || strings.HasPrefix(k, w+"[") {
+				continue next
+			}
+		}
+		e := &usageError{text: "there is no " + w + " in the configuration or the state"}
+		if near := nearest(w, known); near != "" {
+			e.hint = "did you mean " + near + "?"
+		}
+		return e
+	}
+	return nil
+}

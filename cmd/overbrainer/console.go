@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/overbrainer/overbrainer/config"
+	"github.com/overbrainer/overbrainer/internal/ui"
+	"github.com/overbrainer/overbrainer/plan"
+)
+
+func consoleCommand(a *app) *command {
+	var in inputs
+	return &command{
+		name:     "console",
+		synopsis: "try expressions",
+		text: `Reads expressions, one on each line, and prints their values as the
+		configuration would see them: variables, locals, functions, and the results
+		of runs that have ended.`,
+		example:  "$ echo 'run.iris.metrics.accuracy > 0.9' | overbrainer console",
+		register: func(f *flags) { in.register(f) },
+		run: func(ctx context.Context, _ []string) error {
+			p, err := a.open(ctx, in, nil, nil)
+			if err != nil {
+				return err
+			}
+			defer p.close()
+			p.warn()
+			return p.console(ctx, in)
+		},
+	}
+}
+
+func (p *project) console(ctx context.Context, in inputs) error {
+	a := p.app
+	prompt := func() {
+		if isTerminal(a.in) {
+			fmt.Fprint(a.err, "> ")
+		}
+	}
+	var failed error
+	lines := bufio.NewScanner(a.in)
+	for prompt(); lines.Scan(); prompt() {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" {
+			continue
+		}
+		if text == "exit" || text == "quit" {
+			return nil
+		}
+		value, err := p.evaluate(ctx, in, text)
+		if err != nil {
+			if !isTerminal(a.in) {
+				return err
+			}
+			failed = err
+			a.fail(err)
+			continue
+		}
+		fmt.Fprintln(a.out, value)
+	}
+	if err := lines.Err(); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if isTerminal(a.in) {
+		return nil
+	}
+	return failed
+}
+
+// consoleFile and consoleName stand for an expression that was typed: it is
+// evaluated as an output of the same configuration.
+const (
+	consoleFile = "console.ob.hcl"
+	consoleName = "console_input"
+)
+
+func (p *project) evaluate(ctx context.Context, in inputs, text string) (string, error) {
+	if _, diags := hclsyntax.ParseExpression([]byte(text), "input", hcl.InitialPos); diags.HasErrors() {
+		return "", &diagnosed{diags: diags, sources: map[string][]byte{"input": []byte(text)}}
+	}
+	sources := map[string][]byte{}
+	for name, data := range p.cfg.Sources {
+		sources[name] = data
+	}
+	sources[consoleFile] = []byte(fmt.Sprintf("output %q {\n  value = (\n%s\n)\n  sensitive = false\n}\n", consoleName, text))
+	again := &project{app: p.app, st: p.st}
+	again.init()
+	defer again.close()
+	if err := again.read(ctx, in, config.Options{Settled: plan.Settled(p.st, nil), Volume: plan.VolumeIDs(p.st), Sources: sources}); err != nil {
+		return "", err
+	}
+	outputs, diags := again.cfg.EvalOutputs(results(p.st))
+	if diags.HasErrors() {
+		return "", again.wrong(diags)
+	}
+	out, ok := outputs[consoleName]
+	switch {
+	case !ok || !out.Value.IsWhollyKnown():
+		return "(known after apply)", nil
+	case out.Sensitive:
+		return "(sensitive)", nil
+	}
+	value, err := jsonValue(out.Value)
+	if err != nil {
+		return "", err
+	}
+	return ui.Value(value), nil
+}

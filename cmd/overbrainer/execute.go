@@ -1,0 +1,147 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"github.com/overbrainer/overbrainer/apply"
+	"github.com/overbrainer/overbrainer/internal/ui"
+	"github.com/overbrainer/overbrainer/plan"
+)
+
+// effects are the flags of every command that works on runs.
+type effects struct {
+	json        bool
+	parallelism int
+	lockTimeout time.Duration
+}
+
+func (e *effects) register(f *flags) {
+	e.parallelism = 10
+	f.boolean(&e.json, "json", "events as JSON lines on the standard output, errors as JSON")
+	f.number(&e.parallelism, "parallelism", "N", "how many runs are worked on at a time")
+	f.duration(&e.lockTimeout, "lock-timeout", "how long to wait for what another process works on")
+}
+
+// execute lets the engine do something, shows its events and its outcome, and
+// gives the error that decides the exit code. pl, if any, leads the JSON
+// stream.
+func (p *project) execute(e effects, pl *plan.Plan, work func(*apply.Engine) (apply.Outcome, error)) error {
+	a := p.app
+	view, err := p.view(e.json, pl)
+	if err != nil {
+		return err
+	}
+	interrupts, release := a.stop.toEngine()
+	defer release()
+	engine, err := p.engine(e, pl, view.Event, interrupts)
+	if err != nil {
+		return err
+	}
+	outcome, err := work(engine)
+	view.Close()
+	if a.stop.count() > 1 {
+		// The providers' processes finish what is in flight when this one is
+		// gone; closing them now would wait for it.
+		p.procs = nil
+	}
+	if err == nil {
+		err = verdict(outcome)
+	}
+	if told := p.tell(e.json, outcome, err); told != nil && err == nil {
+		err = told
+	}
+	return err
+}
+
+// view chooses how events are shown.
+func (p *project) view(asJSON bool, pl *plan.Plan) (ui.Events, error) {
+	a := p.app
+	switch {
+	case asJSON:
+		return ui.JSONEvents(a.out, pl)
+	case isTerminal(os.Stderr) && a.environ("TERM") != "dumb":
+		return ui.LiveEvents(a.err, a.errLook()), nil
+	}
+	return ui.PlainEvents(a.err), nil
+}
+
+// tell shows the outcome.
+func (p *project) tell(asJSON bool, o apply.Outcome, err error) error {
+	a := p.app
+	if asJSON {
+		return ui.OutcomeJSON(a.out, o, a.now(), exitCode(err))
+	}
+	return ui.Outcome(a.out, o, a.outLook())
+}
+
+// verdict makes an error of an outcome that is none of its own.
+func verdict(o apply.Outcome) error {
+	if o.Class == apply.OK {
+		return nil
+	}
+	p := &problem{code: "failed", message: "not everything could be done", exit: int(o.Class)}
+	switch o.Class {
+	case apply.Interrupt:
+		p.code, p.message = "interrupted", "interrupted"
+	case apply.JobFailed:
+		p.code, p.message = "job_failed", "a job failed"
+	case apply.Held:
+		p.code, p.message = "held", "another process works on it"
+	case apply.NothingRentable:
+		p.code, p.message = "no_capacity", "nothing could be rented within the limits; nothing was created"
+	case apply.Failure:
+	}
+	return p.detail(o)
+}
+
+// detail names the first thing that went wrong.
+func (p *problem) detail(o apply.Outcome) error {
+	for _, r := range o.Runs {
+		if int(r.Class) != p.exit {
+			continue
+		}
+		p.address, p.id = r.Address, r.RunID
+		var e *apply.Error
+		switch {
+		case errors.As(r.Err, &e):
+			p.code, p.hint = e.Code, e.Hint
+			p.message = r.Address + ": " + e.Message
+			if e.ID != "" {
+				p.id = e.ID
+			}
+		case r.Err != nil:
+			p.message = r.Address + ": " + r.Err.Error()
+		case r.Message != "":
+			p.message = r.Address + ": " + r.Message
+		case r.Reason != "":
+			p.message = r.Address + ": " + r.State + ", " + r.Reason
+		}
+		return p
+	}
+	for _, err := range o.Errors {
+		if int(apply.ClassOf(err)) != p.exit {
+			continue
+		}
+		var e *apply.Error
+		if errors.As(err, &e) {
+			p.code, p.message, p.address, p.id, p.hint = e.Code, e.Message, e.Address, e.ID, e.Hint
+		} else {
+			p.message = err.Error()
+		}
+		return p
+	}
+	for _, c := range o.Checks {
+		if c.Status == "fail" || c.Status == "error" {
+			p.code, p.message, p.hint = "check", "check "+c.Name+": "+c.Message, c.Where
+			return p
+		}
+	}
+	if len(o.Left) > 0 {
+		l := o.Left[0]
+		p.code, p.message = "left_over", l.Kind+" "+l.ID+" is still there"
+		p.address, p.id, p.hint = l.Address, l.ID, l.Fix
+	}
+	return p
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/agext/levenshtein"
+)
+
+// flags declares a command's flags in Terraform's style: -name, -name=value,
+// also with two dashes, before and after the arguments.
+type flags struct {
+	list []flagDoc
+	set  *flag.FlagSet
+}
+
+type flagDoc struct {
+	name, arg, text string
+}
+
+func (f *flags) fs() *flag.FlagSet {
+	if f.set == nil {
+		f.set = flag.NewFlagSet("", flag.ContinueOnError)
+		f.set.SetOutput(io.Discard)
+		f.set.Usage = func() {}
+	}
+	return f.set
+}
+
+func (f *flags) doc(name, arg, text string) {
+	f.list = append(f.list, flagDoc{name: name, arg: arg, text: text})
+}
+
+func (f *flags) boolean(to *bool, name, text string) {
+	f.fs().BoolVar(to, name, *to, "")
+	arg := ""
+	if *to {
+		arg = "=false"
+	}
+	f.doc(name, arg, text)
+}
+
+func (f *flags) text(to *string, name, arg, text string) {
+	f.fs().StringVar(to, name, *to, "")
+	f.doc(name, "="+arg, text)
+}
+
+func (f *flags) number(to *int, name, arg, text string) {
+	f.fs().IntVar(to, name, *to, "")
+	f.doc(name, "="+arg, text)
+}
+
+func (f *flags) float(to *float64, name, arg, text string) {
+	f.fs().Float64Var(to, name, *to, "")
+	f.doc(name, "="+arg, text)
+}
+
+func (f *flags) duration(to *time.Duration, name, text string) {
+	f.fs().DurationVar(to, name, *to, "")
+	f.doc(name, "=DURATION", text)
+}
+
+// many may be given several times.
+func (f *flags) many(to *[]string, name, arg, text string) {
+	f.fs().Func(name, "", func(s string) error { *to = append(*to, s); return nil })
+	f.doc(name, "="+arg, text+" (may be repeated)")
+}
+
+// given reports whether a flag was set on the command line.
+func (f *flags) given(name string) bool {
+	found := false
+	f.fs().Visit(func(one *flag.Flag) { found = found || one.Name == name })
+	return found
+}
+
+func (f *flags) help() string {
+	var b bytes.Buffer
+	wide := 0
+	for _, d := range f.list {
+		wide = max(wide, len(d.name)+len(d.arg)+1)
+	}
+	for _, d := range f.list {
+		fmt.Fprintf(&b, "  %-*s  %s\n", wide, "-"+d.name+d.arg, d.text)
+	}
+	return b.String()
+}
+
+// parse gives the arguments that are no flags. Everything after -- is one.
+func (f *flags) parse(args []string) ([]string, error) {
+	var rest []string
+	set := f.fs()
+	for {
+		before := args
+		if err := set.Parse(args); err != nil {
+			return nil, f.explain(err)
+		}
+		args = set.Args()
+		used := before[:len(before)-len(args)]
+		if len(used) > 0 && used[len(used)-1] == "--" {
+			return append(rest, args...), nil
+		}
+		if len(args) == 0 {
+			return rest, nil
+		}
+		rest, args = append(rest, args[0]), args[1:]
+	}
+}
+
+// explain words a fault of the command line, with the nearest flag there is.
+func (f *flags) explain(err error) error {
+	text := err.Error()
+	name, unknown := strings.CutPrefix(text, "flag provided but not defined: -")
+	if !unknown {
+		return &usageError{text: strings.Replace(text, "parse error", "it does not read as such", 1)}
+	}
+	names := make([]string, len(f.list))
+	for i, d := range f.list {
+		names[i] = d.name
+	}
+	e := &usageError{text: "there is no flag -" + name}
+	if near := nearest(name, names); near != "" {
+		e.hint = "did you mean -" + near + "?"
+	}
+	return e
+}
+
+// nearest gives the known name that was most likely meant, "" if none is near.
+func nearest(name string, known []string) string {
+	best, at := "", max(1, len(name)/3)+1
+	for _, k := range known {
+		if d := levenshtein.Distance(name, k, nil); d < at {
+			best, at = k, d
+		}
+	}
+	return best
+}
+
+// usageError is a command line that makes no sense.
+type usageError struct{ text, hint string }
+
+func (e *usageError) Error() string { return e.text }
+
+// unknownCommand checks that the arguments start with a command there is.
+func unknownCommand(args, names []string) error {
+	first, groups := args[0], []string{}
+	for _, n := range names {
+		if n == first {
+			return nil
+		}
+		if len(args) > 1 && n == first+" "+args[1] {
+			return nil
+		}
+		group, sub, nested := strings.Cut(n, " ")
+		if nested && group == first {
+			groups = append(groups, sub)
+		}
+	}
+	if len(groups) > 0 {
+		if len(args) == 1 || strings.HasPrefix(args[1], "-") {
+			return &usageError{text: fmt.Sprintf("%s what?", first), hint: first + " takes one of: " + strings.Join(groups, ", ")}
+		}
+		e := &usageError{text: fmt.Sprintf("there is no command %s %s", first, args[1])}
+		e.hint = first + " takes one of: " + strings.Join(groups, ", ")
+		if near := nearest(args[1], groups); near != "" {
+			e.hint = fmt.Sprintf("did you mean overbrainer %s %s?", first, near)
+		}
+		return e
+	}
+	e := &usageError{text: "there is no command " + first, hint: "overbrainer -help lists them"}
+	if strings.HasPrefix(first, "-") {
+		e.text = "there is no flag " + first + " before the command"
+	}
+	tops := make([]string, len(names))
+	for i, n := range names {
+		tops[i], _, _ = strings.Cut(n, " ")
+	}
+	if near := nearest(first, tops); near != "" {
+		e.hint = "did you mean overbrainer " + near + "?"
+	}
+	return e
+}

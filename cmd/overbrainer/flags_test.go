@@ -1,0 +1,129 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestFlagsStandAnywhere(t *testing.T) {
+	for _, test := range []struct {
+		args string
+		rest string
+		tail int
+	}{
+		{"ADDR -f -tail=3", "ADDR", 3},
+		{"-f ADDR --tail 3", "ADDR", 3},
+		{"--f -tail=3 ADDR", "ADDR", 3},
+		{"-tail=3 ADDR -- -f x", "ADDR -f x", 3},
+		{"-- -tail=3", "-tail=3", 0},
+	} {
+		var follow bool
+		tail := 0
+		f := &flags{}
+		f.boolean(&follow, "f", "")
+		f.number(&tail, "tail", "N", "")
+		rest, err := f.parse(strings.Fields(test.args))
+		if err != nil || strings.Join(rest, " ") != test.rest || tail != test.tail {
+			t.Errorf("%s: %q, tail %d, %v", test.args, rest, tail, err)
+		}
+	}
+}
+
+func TestUnknownFlagNamesTheNearest(t *testing.T) {
+	approve := false
+	f := &flags{}
+	f.boolean(&approve, "auto-approve", "")
+	_, err := f.parse([]string{"-auto-aprove"})
+	var u *usageError
+	if !errors.As(err, &u) || u.hint != "did you mean -auto-approve?" {
+		t.Errorf("%#v", err)
+	}
+	if _, err = f.parse([]string{"-zzz"}); !errors.As(err, &u) || u.hint != "" {
+		t.Errorf("%#v", err)
+	}
+}
+
+func TestSplitWords(t *testing.T) {
+	for in, want := range map[string][]string{
+		`-json -no-color`:        {"-json", "-no-color"},
+		`-var 'name=a b' -x=""`:  {"-var", "name=a b", "-x="},
+		`a\ b "c \" d" '' e`:     {"a b", `c " d`, "", "e"},
+		"  ":                     nil,
+		"-var=it's\\ 'fine'\tok": nil,
+	} {
+		got, err := splitWords(in)
+		if in == "-var=it's\\ 'fine'\tok" {
+			if err == nil {
+				t.Errorf("%s: %q: the quote is not closed", in, got)
+			}
+			continue
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v", in, got, err)
+		}
+	}
+}
+
+func TestDefaultsStandBehindTheCommand(t *testing.T) {
+	for in, want := range map[string]string{
+		"plan -out=p":     "plan -no-color -out=p",
+		"run list":        "run list -no-color",
+		"sim -help":       "sim -no-color -help",
+		"provider runpod": "provider runpod",
+	} {
+		got, err := withDefaults(strings.Fields(in), "-no-color")
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, %v", in, got, err)
+		}
+	}
+}
+
+func TestLastLines(t *testing.T) {
+	for _, test := range []struct {
+		in   string
+		n    int
+		want string
+	}{
+		{"a\nb\nc\n", 2, "b\nc\n"},
+		{"a\nb\nc", 1, "c"},
+		{"a\n", 5, "a\n"},
+		{"a\nb\n", 0, ""},
+		{"a\nb\n", -1, "a\nb\n"},
+		{"", 3, ""},
+	} {
+		if got := string(lastLines([]byte(test.in), test.n)); got != test.want {
+			t.Errorf("last %d of %q: %q, want %q", test.n, test.in, got, test.want)
+		}
+	}
+}
+
+func TestEveryCommandHasHelp(t *testing.T) {
+	a := &app{environ: func(string) string { return "" }}
+	seen := map[string]bool{}
+	for _, make := range commands {
+		c := make(a)
+		if seen[c.name] {
+			t.Errorf("%s is in the table twice", c.name)
+		}
+		seen[c.name] = true
+		help := c.help()
+		for _, part := range []string{"Usage: overbrainer", "Flags:", "Example:", "EXIT STATUS"} {
+			if !strings.Contains(help, part) {
+				t.Errorf("%s: its help has no %q", c.name, part)
+			}
+		}
+		if !strings.Contains(c.example, "overbrainer") {
+			t.Errorf("%s: its example does not call overbrainer: %q", c.name, c.example)
+		}
+		for line := range strings.Lines(help) {
+			if len(strings.TrimRight(line, "\n")) > 100 {
+				t.Errorf("%s: a line of its help is too long: %q", c.name, line)
+			}
+		}
+		if group, _, nested := strings.Cut(c.name, " "); nested && !commandGroups[group] {
+			t.Errorf("%s: %s is no group", c.name, group)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/overbrainer/overbrainer/internal/ui"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+func forceUnlockCommand(a *app) *command {
+	force := false
+	return &command{
+		name:     "force-unlock",
+		synopsis: "end a claim whose holder is gone",
+		usage:    "[-force] ID",
+		text: `Ends the claim that another process holds on addresses. It asks first, since
+		two processes working on one run can both rent a pod for it. A claim ends by
+		itself three minutes after its holder's last word, and at once where the
+		holder was a process of this machine that is no more.`,
+		example: "$ overbrainer force-unlock 7f3c2a",
+		least:   1, most: 1,
+		register: func(f *flags) { f.boolean(&force, "force", "do not ask") },
+		run: func(ctx context.Context, args []string) error {
+			if !force {
+				if !a.asks(true) {
+					return noTerminal("whether the claim is to be ended", "-force")
+				}
+				ok, err := ui.Ask(a.in, a.err, a.errLook(), "The process that holds the claim must not be at work any more.\n")
+				if err != nil {
+					return err
+				}
+				if !ok {
+					return declined()
+				}
+			}
+			var freed []string
+			_, err := a.store(0).Update(ctx, func(st *state.State) error {
+				var err error
+				freed, err = st.ForceUnlock(args[0])
+				return err
+			})
+			if err != nil {
+				return &problem{code: "no_such_claim", message: err.Error(), id: args[0], hint: "overbrainer show lists the claims there are"}
+			}
+			fmt.Fprintf(a.out, "The claim is ended: %s.\n", strings.Join(freed, ", "))
+			return nil
+		},
+	}
+}
+
+// noTerminal is the refusal to ask where nobody can answer.
+func noTerminal(what, flag string) error {
+	return &problem{code: "input", message: "it would ask " + what + ", and there is no terminal to ask on",
+		hint: "give " + flag}
+}
+
+func declined() error {
+	return &problem{code: "declined", message: "not confirmed: nothing was done"}
+}

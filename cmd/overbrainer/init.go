@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/overbrainer/overbrainer/config"
+	"github.com/overbrainer/overbrainer/examples"
+)
+
+func initCommand(a *app) *command {
+	var in inputs
+	var from string
+	var upgrade bool
+	return &command{
+		name:     "init",
+		synopsis: "start a project, or get one ready",
+		usage:    "[-from=EXAMPLE] [-upgrade]",
+		text: `In a directory without a configuration it writes a commented project to start
+		from: one of ` + strings.Join(examples.Names(), ", ") + ` (the first unless -from
+		says otherwise). No file that is there is touched. In every project it looks
+		for the providers and pins them in ` + lockFile + `.`,
+		example: "$ mkdir sweep && overbrainer -chdir=sweep init -from=sweep",
+		register: func(f *flags) {
+			f.text(&from, "from", "EXAMPLE", "which project to start from: "+strings.Join(examples.Names(), ", "))
+			f.boolean(&upgrade, "upgrade", "pin the providers that are there now")
+			in.register(f)
+		},
+		run: func(ctx context.Context, _ []string) error {
+			if err := a.starter(from); err != nil {
+				return err
+			}
+			if err := a.pin(ctx, upgrade); err != nil {
+				return err
+			}
+			p := &project{app: a}
+			p.init()
+			defer p.close()
+			if err := p.read(ctx, in, config.Options{}); err != nil {
+				return err
+			}
+			p.warn()
+			fmt.Fprintln(a.out, "The project is ready. overbrainer plan tells what it would do.")
+			return nil
+		},
+	}
+}
+
+// starter writes an example where there is no configuration yet.
+func (a *app) starter(from string) error {
+	if a.hasConfiguration() {
+		if from != "" {
+			return &problem{code: "exists", message: "there is a configuration here already: nothing was written",
+				hint: "give an empty directory with -chdir"}
+		}
+		return nil
+	}
+	if from == "" {
+		from = examples.Names()[0]
+	}
+	files, err := examples.Files(from)
+	if err != nil {
+		e := &usageError{text: "there is no example " + from, hint: "there are " + strings.Join(examples.Names(), ", ")}
+		if near := nearest(from, examples.Names()); near != "" {
+			e.hint = "did you mean -from=" + near + "?"
+		}
+		return e
+	}
+	names := slices.Sorted(maps.Keys(files))
+	for _, name := range names {
+		if _, err := os.Lstat(filepath.Join(a.dir, filepath.FromSlash(name))); !errors.Is(err, fs.ErrNotExist) {
+			return &problem{code: "exists", message: name + " is there already: nothing was written"}
+		}
+	}
+	for _, name := range names {
+		path := filepath.Join(a.dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, files[name], 0o644); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.out, "wrote "+name)
+	}
+	return nil
+}
+
+// pin writes the lock file: the bundled provider by its version, others by
+// digest. One that is pinned already stays so without upgrade.
+func (a *app) pin(_ context.Context, upgrade bool) error {
+	locks, err := a.readLocks()
+	if err != nil {
+		return err
+	}
+	locks[bundled] = lock{Name: bundled, Version: version}
+	found := a.plugins()
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		sum, err := fileSum(found[name])
+		if err != nil {
+			return err
+		}
+		have, pinned := locks[name]
+		if pinned && have.SHA256 != sum && !upgrade {
+			return &problem{code: "other_provider", message: fmt.Sprintf("%s is not the program that %s pins", found[name], lockFile),
+				hint: "overbrainer init -upgrade pins the one that is there, if that is what you want"}
+		}
+		locks[name] = lock{Name: name, Version: have.Version, SHA256: sum}
+	}
+	changed, err := a.writeLocks(locks)
+	if changed {
+		fmt.Fprintln(a.out, "wrote "+lockFile)
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/overbrainer/overbrainer/internal/ui"
+	"github.com/overbrainer/overbrainer/plan"
+)
+
+func planCommand(a *app) *command {
+	var o planning
+	var asJSON, detailed bool
+	var out, markdown string
+	var wait time.Duration
+	parallelism := 10
+	return &command{
+		name:     "plan",
+		synopsis: "what would be done, on which GPU, for how much",
+		usage:    "[flags]",
+		text: `Compares the configuration with the state, the live catalog and what exists,
+		and tells what apply would do: each action and why, the GPU each run would be
+		placed on, its price, what bounds it, and the most all of it may cost. It
+		changes nothing.`,
+		example: "$ overbrainer plan\n$ overbrainer plan -out=p && overbrainer apply p",
+		exits:   []int{exitChanges, exitLocked},
+		register: func(f *flags) {
+			f.text(&out, "out", "FILE", "write the plan for apply FILE")
+			f.boolean(&asJSON, "json", "one document on one line")
+			f.boolean(&detailed, "detailed-exitcode", "exit with 2 when there are changes")
+			f.boolean(&o.destroy, "destroy", "plan the end of everything")
+			f.text(&markdown, "markdown", "FILE", "write a summary for a pull request comment")
+			f.duration(&wait, "lock-timeout", "how long to wait for the state")
+			f.number(&parallelism, "parallelism", "N", "how many calls at a time")
+			o.register(f)
+		},
+		run: func(ctx context.Context, _ []string) error {
+			p, err := a.prepare(ctx, o, nil)
+			if err != nil {
+				return err
+			}
+			defer p.close()
+			pl, err := p.plan(ctx, o)
+			if err != nil {
+				return err
+			}
+			if err := p.showPlan(pl, asJSON); err != nil {
+				return err
+			}
+			if markdown != "" {
+				if err := replaceFile(a.path(markdown), []byte(ui.Markdown(pl))); err != nil {
+					return err
+				}
+			}
+			if err := unapplyable(pl); err != nil {
+				return err
+			}
+			if out != "" {
+				if err := p.writePlan(out, pl, asJSON); err != nil {
+					return err
+				}
+			}
+			if detailed && pl.HasChanges() {
+				return status(exitChanges)
+			}
+			return nil
+		},
+	}
+}
+
+// showPlan writes a plan for whoever reads it. Errors in it are told by
+// unapplyable.
+func (p *project) showPlan(pl *plan.Plan, asJSON bool) error {
+	if asJSON {
+		text, err := pl.JSON()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(p.app.out, "%s\n", text)
+		return err
+	}
+	if err := ui.Plan(p.app.out, pl, p.app.outLook()); err != nil {
+		return err
+	}
+	var warnings []plan.Diagnostic
+	for _, d := range pl.Diagnostics {
+		if d.Severity != "error" {
+			warnings = append(warnings, d)
+		}
+	}
+	if len(warnings) == 0 {
+		return nil
+	}
+	fmt.Fprintln(p.app.err)
+	return ui.WriteDiagnostics(p.app.err, warnings, p.app.errLook())
+}

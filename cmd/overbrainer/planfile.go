@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/overbrainer/overbrainer/config"
+	"github.com/overbrainer/overbrainer/internal/ui"
+	"github.com/overbrainer/overbrainer/plan"
+)
+
+// writePlan saves a plan with the configuration it was made of.
+func (p *project) writePlan(name string, pl *plan.Plan, asJSON bool) error {
+	file, err := plan.NewFile(pl, p.cfg, p.store.Where())
+	if err != nil {
+		return err
+	}
+	if err := plan.WriteFile(p.app.path(name), file); err != nil {
+		return err
+	}
+	if asJSON {
+		return nil
+	}
+	fmt.Fprintf(p.app.out, "\nThe plan is in %s. This does exactly that:\n  overbrainer apply %s\n", name, name)
+	return nil
+}
+
+// openPlan reads a plan file and gets ready to execute it: with the
+// configuration and the values that the file carries, once it is sure that
+// nothing here has changed since.
+func (a *app) openPlan(ctx context.Context, name string, o planning) (*project, *plan.Plan, error) {
+	file, err := plan.ReadFile(a.path(name))
+	if err != nil {
+		return nil, nil, planFileProblem(err)
+	}
+	p := &project{app: a, store: a.store(0)}
+	p.init()
+	if p.st, err = p.store.Read(ctx); err != nil {
+		return nil, nil, err
+	}
+	opt := config.Options{Settled: plan.Settled(p.st, nil), Volume: plan.VolumeIDs(p.st), Sources: file.SourceBytes(), Project: file.Plan.Project.Name}
+	opt.Vars.Given = file.Variables
+	err = p.read(ctx, o.inputs, opt)
+	var wrong *diagnosed
+	if err != nil && !errors.As(err, &wrong) {
+		return nil, nil, err
+	}
+	// What is stale explains more than what follows from it.
+	if stale := a.stale(ctx, p, file, o); stale != nil {
+		p.close()
+		return nil, nil, stale
+	}
+	if err == nil {
+		err = p.connect(ctx)
+	}
+	if err != nil {
+		p.close()
+		return nil, nil, err
+	}
+	return p, file.Plan, nil
+}
+
+// stale compares the file with what is here.
+func (a *app) stale(ctx context.Context, p *project, file *plan.File, o planning) error {
+	now := plan.Current{Version: version, State: p.st, Where: p.store.Where(), Config: p.cfg}
+	if a.hasConfiguration() {
+		here := &project{app: a, st: p.st}
+		here.init()
+		defer here.close()
+		// A configuration that does not evaluate any more has changed, too.
+		_ = here.read(ctx, o.inputs, config.Options{Settled: plan.Settled(p.st, nil), Volume: plan.VolumeIDs(p.st)})
+		if here.cfg != nil {
+			now.Sources = here.cfg.Sources
+			now.Variables = values(here.cfg)
+		}
+	}
+	for _, s := range file.Stale(now) {
+		return &problem{code: s.Code, message: s.Error()}
+	}
+	return nil
+}
+
+// values gives the variables that are not sensitive.
+func values(cfg *config.Config) map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	for name, v := range cfg.Variables {
+		if v.Sensitive {
+			continue
+		}
+		if data, err := v.JSON(); err == nil {
+			out[name] = data
+		}
+	}
+	return out
+}
+
+func planFileProblem(err error) error {
+	var f *plan.FileError
+	if errors.As(err, &f) {
+		return &problem{code: "plan_file", message: f.Error()}
+	}
+	return err
+}
+
+// showPlanFile shows a plan file, with what is stale about it.
+func (a *app) showPlanFile(ctx context.Context, name string, asJSON bool) error {
+	file, err := plan.ReadFile(a.path(name))
+	if err != nil {
+		return planFileProblem(err)
+	}
+	st, err := a.readState(ctx)
+	if err != nil {
+		return err
+	}
+	stale := file.Stale(plan.Current{Version: version, State: st, Where: a.store(0).Where()})
+	if !asJSON {
+		for _, s := range stale {
+			a.warn(s.Message)
+		}
+		return ui.Plan(a.out, file.Plan, a.outLook())
+	}
+	text, err := file.Plan.JSON()
+	if err != nil {
+		return err
+	}
+	doc := map[string]json.RawMessage{}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return err
+	}
+	reasons := []string{}
+	for _, s := range stale {
+		reasons = append(reasons, s.Code)
+	}
+	if doc["stale"], err = json.Marshal(reasons); err != nil {
+		return err
+	}
+	if doc["fingerprints"], err = json.Marshal(file.Fingerprints); err != nil {
+		return err
+	}
+	return ui.JSONLine(a.out, doc)
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/overbrainer/overbrainer/internal/ui"
+	"github.com/overbrainer/overbrainer/plan"
+)
+
+// planning are the flags of every command that makes a plan.
+type planning struct {
+	inputs
+	targets, replace []string
+	destroy          bool
+	volumes          bool // destroy: volumes, too
+	refresh          bool
+	refreshOnly      bool
+}
+
+func (o *planning) register(f *flags) {
+	o.inputs.register(f)
+	o.refresh = true
+	f.many(&o.targets, "target", "ADDR", "only this address and what it depends on")
+	f.many(&o.replace, "replace", "ADDR", "run this address again")
+	f.boolean(&o.refresh, "refresh", "do not ask the provider what exists")
+	f.boolean(&o.refreshOnly, "refresh-only", "only bring the state up to what exists")
+}
+
+// prepare reads the configuration and starts the providers.
+func (a *app) prepare(ctx context.Context, o planning, sources map[string][]byte) (*project, error) {
+	p, err := a.open(ctx, o.inputs, o.replace, sources)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.connect(ctx); err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// fold adds the configuration's warnings to a plan.
+func (p *project) fold(pl *plan.Plan) {
+	var d *diagnosed
+	if len(p.warnings) > 0 && errors.As(p.wrong(p.warnings), &d) {
+		pl.Diagnostics = append(ui.Diagnostics(d.diags, d.sources), pl.Diagnostics...)
+	}
+	if pl.Diagnostics == nil {
+		pl.Diagnostics = []plan.Diagnostic{}
+	}
+}
+
+// catalogCache is where a plan leaves the catalog it saw, for the next one to
+// tell what moved.
+func (a *app) catalogCache() string {
+	return filepath.Join(a.dir, ".overbrainer", "cache", "catalog.json")
+}
+
+// seenCatalogs reads the catalogs of the last plan. A cache that cannot be
+// read is none.
+func (a *app) seenCatalogs() map[string]plan.CatalogSeen {
+	data, err := os.ReadFile(a.catalogCache())
+	if err != nil {
+		return nil
+	}
+	var seen map[string]plan.CatalogSeen
+	if json.Unmarshal(data, &seen) != nil {
+		return nil
+	}
+	return seen
+}
+
+// rememberCatalogs keeps what a plan saw, with what earlier plans saw of other
+// scopes.
+func (a *app) rememberCatalogs(seen map[string]plan.CatalogSeen) {
+	if len(seen) == 0 {
+		return
+	}
+	all := a.seenCatalogs()
+	if all == nil {
+		all = map[string]plan.CatalogSeen{}
+	}
+	for scope, c := range seen {
+		all[scope] = c
+	}
+	data, err := json.Marshal(all)
+	if err != nil || os.MkdirAll(filepath.Dir(a.catalogCache()), 0o755) != nil {
+		return
+	}
+	_ = replaceFile(a.catalogCache(), data)
+}
+
+// unapplyable says why a plan cannot be applied.
+func unapplyable(p *plan.Plan) error {
+	if p.Applyable {
+		return nil
+	}
+	var wrong []plan.Diagnostic
+	for _, d := range p.Diagnostics {
+		if d.Severity == "error" {
+			wrong = append(wrong, d)
+		}
+	}
+	if len(wrong) > 0 {
+		return &problem{code: "plan", message: wrong[0].Summary, diags: wrong}
+	}
+	for _, c := range p.Checks {
+		if c.Status == "fail" || c.Status == "error" {
+			return &problem{code: "check", message: "check " + c.Name + ": " + c.Message, hint: c.Where}
+		}
+	}
+	return &problem{code: "plan", message: "this plan cannot be applied"}
+}
+
+// now in UTC with whole seconds, as plans are stamped.
+func (a *app) stamp() time.Time { return a.now().UTC().Truncate(time.Second) }

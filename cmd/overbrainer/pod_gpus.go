@@ -1,0 +1,130 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/overbrainer/overbrainer/internal/ui"
+	"github.com/overbrainer/overbrainer/providers"
+)
+
+// gpuFilter is what `pod gpus` looks for.
+type gpuFilter struct {
+	minVRAM    int
+	maxPrice   float64
+	dataCenter string
+	inStock    bool
+	count      int
+	cloud      string
+}
+
+// gpuRow is a GPU type in `pod gpus -json`.
+type gpuRow struct {
+	ID          string            `json:"id"`
+	Name        string            `json:"name"`
+	VRAMGB      int               `json:"vram_gb"`
+	PriceUSD    *float64          `json:"price_usd"` // one GPU, one hour
+	MaxCount    int               `json:"max_count"`
+	Stock       string            `json:"stock"`
+	DataCenters map[string]string `json:"data_centers"`
+}
+
+func podGPUsCommand(a *app) *command {
+	var in inputs
+	var asJSON bool
+	var provider string
+	want := gpuFilter{count: 1}
+	return &command{
+		name:     "pod gpus",
+		synopsis: "the GPU types that can be rented now",
+		usage:    "[flags]",
+		text: `Lists GPU types with their price for one GPU and hour, and the provider's
+		hint of how many are free. The cheapest comes first.`,
+		example: "$ overbrainer pod gpus -min-vram=24 -max-price=0.80 -in-stock",
+		register: func(f *flags) {
+			f.number(&want.minVRAM, "min-vram", "GB", "types with at least so much memory")
+			f.float(&want.maxPrice, "max-price", "USD", "types that cost at most so much")
+			f.text(&want.dataCenter, "data-center", "ID", "types offered there, with the stock there")
+			f.boolean(&want.inStock, "in-stock", "types of which some are free")
+			f.number(&want.count, "count", "N", "for machines with so many GPUs")
+			f.text(&want.cloud, "cloud", "CLOUD", "secure (the default) or community")
+			f.boolean(&asJSON, "json", "an array of objects")
+			providerFlag(f, &provider)
+			in.register(f)
+		},
+		run: func(ctx context.Context, _ []string) error {
+			acc, err := a.lookAt(ctx, in, provider)
+			if err != nil {
+				return err
+			}
+			defer acc.close()
+			q := providers.CatalogQuery{Cloud: providers.Secure, GPUCount: max(want.count, 1)}
+			if want.cloud != "" {
+				q.Cloud = providers.Cloud(want.cloud)
+			}
+			catalog, err := acc.provider.Catalog(ctx, q)
+			if err != nil {
+				return err
+			}
+			rows := gpuRows(catalog, want)
+			if asJSON {
+				return ui.JSONLine(a.out, rows)
+			}
+			t := ui.Table{
+				Columns: []string{"ID", ">VRAM GB", ">$/H", ">MAX COUNT", "STOCK"},
+				Empty:   "No GPU type passes.",
+			}
+			for _, r := range rows {
+				price := 0.0
+				if r.PriceUSD != nil {
+					price = *r.PriceUSD
+				}
+				t.Add(r.ID, fmt.Sprint(r.VRAMGB), figure(price), fmt.Sprint(r.MaxCount), r.Stock)
+			}
+			return t.Write(a.out, a.look(os.Stdout))
+		},
+	}
+}
+
+func gpuRows(catalog providers.Catalog, want gpuFilter) []gpuRow {
+	rows := []gpuRow{}
+	for _, g := range catalog.GPUs {
+		row := gpuRow{ID: g.ID, Name: g.Name, VRAMGB: g.VRAMGB, MaxCount: g.MaxCount, Stock: string(g.Stock), DataCenters: map[string]string{}}
+		if g.Price > 0 {
+			price := g.Price
+			row.PriceUSD = &price
+		}
+		stock := g.Stock
+		there := want.dataCenter == ""
+		for _, p := range g.DataCenters {
+			row.DataCenters[p.DataCenter] = string(p.Stock)
+			if p.DataCenter == want.dataCenter {
+				there, stock = true, p.Stock
+				row.Stock = string(stock)
+			}
+		}
+		switch {
+		case !there, !g.Offered, g.VRAMGB < want.minVRAM,
+			want.maxPrice > 0 && (g.Price <= 0 || g.Price > want.maxPrice),
+			want.inStock && !stock.In(),
+			want.count > 1 && g.MaxCount < want.count:
+			continue
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(x, y gpuRow) int {
+		px, py := priceOrder(x), priceOrder(y)
+		return cmp.Or(cmp.Compare(px, py), cmp.Compare(y.VRAMGB, x.VRAMGB), cmp.Compare(x.ID, y.ID))
+	})
+	return rows
+}
+
+func priceOrder(r gpuRow) float64 {
+	if r.PriceUSD == nil {
+		return 1e18
+	}
+	return *r.PriceUSD
+}

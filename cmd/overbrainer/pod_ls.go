@@ -1,0 +1,194 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/overbrainer/overbrainer/internal/safetext"
+	"github.com/overbrainer/overbrainer/internal/ui"
+	"github.com/overbrainer/overbrainer/providers"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// podRow is a pod in `pod ls -json`.
+type podRow struct {
+	RunID      string     `json:"run_id"` // "" where the pod does not say
+	PodID      string     `json:"pod_id"`
+	Address    string     `json:"address"`
+	Status     string     `json:"status"`
+	Kind       string     `json:"kind"`
+	Orphan     bool       `json:"orphan"`
+	GPUType    string     `json:"gpu_type"`
+	GPUCount   int        `json:"gpu_count"`
+	DataCenter string     `json:"data_center"`
+	RateUSD    *float64   `json:"hourly_usd"`
+	CreatedAt  *time.Time `json:"created_at"`
+	Note       string     `json:"note"`
+	// Fix ends it.
+	Fix string `json:"fix,omitempty"`
+}
+
+func podLsCommand(a *app) *command {
+	return listing{
+		name: "pod ls", synopsis: "the pods that overbrainer rented, and what they are for",
+		text: `Lists every pod of the account that was rented by overbrainer, this project's
+		or another's, with what this project's state knows of it, and the pods of the
+		state that the account does not show any more. It changes nothing.`,
+		example: "$ overbrainer pod ls",
+		read: func(ctx context.Context, acc *account) (any, ui.Table, error) {
+			t := ui.Table{Columns: []string{"RUN", "POD", "STATUS", "GPU", ">$/H", "CREATED", "NOTE"}}
+			list, err := acc.provider.ListPods(ctx)
+			if err != nil {
+				return nil, t, err
+			}
+			rows := podRows(list.Pods, acc.st)
+			rows = append(rows, unseen(ctx, acc, list.Pods)...)
+			slices.SortFunc(rows, func(x, y podRow) int {
+				return cmp.Or(cmp.Compare(x.RunID, y.RunID), cmp.Compare(x.PodID, y.PodID))
+			})
+			for _, r := range rows {
+				rate, created := 0.0, "-"
+				if r.RateUSD != nil {
+					rate = *r.RateUSD
+				}
+				if r.CreatedAt != nil {
+					created = r.CreatedAt.UTC().Format("2006-01-02 15:04")
+				}
+				t.Add(cellOf(r.RunID), cellOf(r.PodID), cellOf(r.Status), cellOf(r.GPUType), figure(rate), created, cellOf(r.Note))
+			}
+			orphanWarnings(acc.app, rows)
+			return rows, t, nil
+		},
+	}.command(a)
+}
+
+func cellOf(s string) string { return safetext.Cell(orDash(s), 64) }
+
+// ours reports whether overbrainer rented the pod.
+func ours(p providers.Pod) bool {
+	return p.Marker.RunID != "" || strings.HasPrefix(p.Name, "overbrainer-")
+}
+
+func podRows(pods []providers.Pod, st *state.State) []podRow {
+	rows := []podRow{}
+	for _, p := range pods {
+		if !ours(p) {
+			continue
+		}
+		row := podRow{
+			RunID: p.Marker.RunID, PodID: p.ID, Status: string(p.Status), GPUType: p.GPUType, GPUCount: p.GPUCount,
+			DataCenter: p.DataCenter,
+		}
+		if p.RatePerHour > 0 {
+			row.RateUSD = &p.RatePerHour
+		}
+		if !p.CreatedAt.IsZero() {
+			row.CreatedAt = &p.CreatedAt
+		}
+		judge(&row, p, st)
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// judge says what a pod is to this project's state.
+func judge(row *podRow, p providers.Pod, st *state.State) {
+	set := func(kind, note string, orphan bool, fix string) {
+		row.Kind, row.Note, row.Orphan, row.Fix = kind, note, orphan, fix
+	}
+	if p.Marker.RunID == "" {
+		set("no_marker", "no marker: delete it in the provider's console", true, "")
+		return
+	}
+	rm := "overbrainer pod rm " + p.Marker.RunID
+	if p.Marker.Lineage != "" && st.Lineage != "" && p.Marker.Lineage != st.Lineage {
+		set("other_project", "of another project", false, "")
+		return
+	}
+	address, run := st.FindRun(p.Marker.RunID)
+	row.Address = address
+	switch {
+	case run == nil:
+		set("not_in_runs", "no such run here; pod rm -force deletes it", true, rm+" -force")
+	case run.Pod == nil || run.Pod.ID != p.ID || slices.ContainsFunc(run.Strays, func(s state.Stray) bool { return s.PodID == p.ID }):
+		kind, note := "stray", "stray, not deleted"
+		if run.Pod != nil && (run.Pod.State == state.PodKept || run.Pod.State == state.PodAwaiting) {
+			kind, note = "stray_beside_kept", "stray beside a kept pod; pod rm deletes both"
+		}
+		set(kind, note, run.Phase.Ended() || run.Pod != nil, rm)
+	case run.Pod.State == state.PodKept:
+		set("kept", "kept", false, rm)
+	case run.Pod.State == state.PodAwaiting:
+		set("awaiting_retrieval", "its results wait to be collected", false, "overbrainer apply")
+	case !run.Phase.Ended():
+		set("in_progress", string(run.Phase), false, "")
+	default:
+		set("ended", string(run.Phase)+", not deleted", true, rm)
+	}
+}
+
+// unseen looks up the pods of the state that the list does not show.
+func unseen(ctx context.Context, acc *account, shown []providers.Pod) []podRow {
+	seen := map[string]bool{}
+	for _, p := range shown {
+		seen[p.ID] = true
+	}
+	var rows []podRow
+	look := func(address string, run *state.Run, id string) {
+		if id == "" || seen[id] {
+			return
+		}
+		seen[id] = true
+		row := podRow{RunID: run.ID, PodID: id, Address: address, GPUType: run.GPUType}
+		p, err := acc.provider.GetPod(ctx, id)
+		switch {
+		case err == nil:
+			rows = append(rows, podRows([]providers.Pod{p}, acc.st)...)
+			return
+		case providers.Is(err, providers.NotFound):
+			row.Status, row.Kind, row.Note = "GONE", "gone", "gone; the next apply notes it"
+		default:
+			row.Status, row.Kind, row.Note = "UNCHECKED", "unchecked", "could not be looked up"
+		}
+		rows = append(rows, row)
+	}
+	acc.st.EachRun(func(address string, run *state.Run) {
+		if r := acc.st.Resources[address]; r == nil || r.Provider != acc.name {
+			return
+		}
+		if run.Pod != nil && !run.Pod.Gone() {
+			look(address, run, run.Pod.ID)
+		}
+		for _, s := range run.Strays {
+			look(address, run, s.PodID)
+		}
+	})
+	return rows
+}
+
+// orphanWarnings says which pods nobody looks after.
+func orphanWarnings(a *app, rows []podRow) {
+	for _, r := range rows {
+		if !r.Orphan || a.json {
+			continue
+		}
+		text := "pod " + r.PodID + ": " + r.Note
+		if r.RateUSD != nil {
+			text += ", " + ui.Price(*r.RateUSD) + " an hour"
+		}
+		if r.Fix != "" {
+			text += "; ends with: " + r.Fix
+		}
+		a.warn(text)
+	}
+}
+
+// warn tells a person something on the standard error.
+func (a *app) warn(text string) {
+	p := ui.Problem{Message: text}
+	_ = p.Warn(a.err, a.look(os.Stderr))
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"github.com/overbrainer/overbrainer/internal/ui"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// runRow is a run in `run list -json`.
+type runRow struct {
+	Address    string  `json:"address"`
+	State      string  `json:"state"`
+	Reason     string  `json:"reason"`
+	ExitCode   *int    `json:"exit_code"`
+	RunID      string  `json:"run_id"`
+	PodID      string  `json:"pod_id"`
+	GPUType    string  `json:"gpu_type"`
+	DataCenter string  `json:"data_center"`
+	CostUSD    float64 `json:"cost_usd"`
+	CostBasis  string  `json:"cost_basis"`
+	Seconds    float64 `json:"seconds"`
+	Dir        string  `json:"dir"`
+}
+
+func runListCommand(a *app) *command {
+	var asJSON, all bool
+	return &command{
+		name:     "run list",
+		synopsis: "the runs, their state and what they cost",
+		usage:    "[-json] [-all]",
+		text: `Lists the run of every address, and older ones that still hold a pod, a
+		secret or results that were not brought home. It reads the state only.`,
+		example: "$ overbrainer run list\n$ overbrainer run list -json | jq -r '.[].dir'",
+		register: func(f *flags) {
+			f.boolean(&asJSON, "json", "an array of objects")
+			f.boolean(&all, "all", "older runs, too")
+		},
+		run: func(ctx context.Context, _ []string) error {
+			st, err := a.readState(ctx)
+			if err != nil {
+				return err
+			}
+			rows := runRows(st, all, a.now())
+			if asJSON {
+				return ui.JSONLine(a.out, rows)
+			}
+			t := ui.Table{
+				Columns: []string{"ADDRESS", "STATE", "GPU", ">COST", ">TIME", "DIR"},
+				Empty:   "There are no runs.",
+			}
+			for _, r := range rows {
+				what := r.State
+				if r.Reason != "" {
+					what += " (" + r.Reason + ")"
+				}
+				t.Add(r.Address, what, orDash(r.GPUType), ui.USD(r.CostUSD),
+					ui.Span(time.Duration(r.Seconds*float64(time.Second))), r.Dir)
+			}
+			return t.Write(a.out, a.look(os.Stdout))
+		},
+	}
+}
+
+func runRows(st *state.State, all bool, now time.Time) []runRow {
+	rows := []runRow{}
+	for _, address := range st.Addresses() {
+		r := st.Resources[address].Run
+		if r == nil {
+			continue
+		}
+		for _, run := range listed(r, all) {
+			rows = append(rows, rowOf(address, run, now))
+		}
+	}
+	return rows
+}
+
+func rowOf(address string, run *state.Run, now time.Time) runRow {
+	row := runRow{
+		Address: address, State: string(run.Phase), Reason: string(run.Reason), ExitCode: run.ExitCode,
+		RunID: run.ID, PodID: run.PodID, GPUType: run.GPUType, DataCenter: run.DataCenter,
+		CostUSD: run.CostUSD, CostBasis: run.CostBasis,
+		Seconds: math.Round(elapsed(run, now)*10) / 10, Dir: run.Dir,
+	}
+	if row.CostBasis == "" {
+		row.CostBasis = "estimated"
+	}
+	if p := run.Pod; p != nil && row.PodID == "" {
+		row.PodID, row.GPUType, row.DataCenter = p.ID, p.GPUType, p.DataCenter
+	}
+	row.CostUSD = math.Round(row.CostUSD*1e6) / 1e6
+	return row
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// billing words what a pod costs and what bounds it.
+func billing(run *state.Run) string {
+	p := run.Pod
+	if p == nil || p.Gone() {
+		return ""
+	}
+	text := fmt.Sprintf("%s: pod %s", run.ID, p.ID)
+	if p.RateUSD > 0 {
+		text += fmt.Sprintf(" at %s an hour", ui.Price(p.RateUSD+p.DiskUSD))
+	} else {
+		text += " at a rate that was not told"
+	}
+	switch {
+	case p.KeptUntil != nil:
+		text += ", kept until " + p.KeptUntil.UTC().Format(time.RFC3339)
+	case p.Deadline != nil:
+		text += ", ends by itself by " + p.Deadline.UTC().Format(time.RFC3339)
+	}
+	if run.Bounds.MaxCostUSD > 0 {
+		text += fmt.Sprintf(" or at %s", ui.USD(run.Bounds.MaxCostUSD))
+	}
+	return text
+}

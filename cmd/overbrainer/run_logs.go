@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/overbrainer/overbrainer/apply"
+	"github.com/overbrainer/overbrainer/internal/safetext"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// logsView is what `run logs` was asked for.
+type logsView struct {
+	follow bool
+	tail   int
+	pod    bool
+	source string
+}
+
+func runLogsCommand(a *app) *command {
+	var in inputs
+	view := logsView{tail: -1}
+	return &command{
+		name:     "run logs",
+		synopsis: "what a run's job wrote",
+		usage:    "[-f] [-tail=N] [-pod] [-source=SOURCE] ADDR|RUN",
+		text: `Prints the job's log: of a job that runs from its pod, of one that has ended
+		from the run's directory. With -pod the pod's own log (its container, system
+		and guard).`,
+		example: "$ overbrainer run logs run.iris -f -tail=20",
+		exits:   []int{exitInterrupted},
+		least:   1, most: 1,
+		register: func(f *flags) {
+			f.boolean(&view.follow, "f", "go on as it grows, until the job ends")
+			f.number(&view.tail, "tail", "N", "only the last N lines")
+			f.boolean(&view.pod, "pod", "the pod's log")
+			f.text(&view.source, "source", "SOURCE", "with -pod: container, system, overbrainer or raw")
+			in.register(f)
+		},
+		run: func(ctx context.Context, args []string) error {
+			st, err := a.readState(ctx)
+			if err != nil {
+				return err
+			}
+			address, run, err := findRun(st, args[0])
+			if err != nil {
+				return err
+			}
+			if view.pod {
+				return a.podLog(ctx, run, view)
+			}
+			if run.Phase == state.Running && run.Pod != nil && !run.Pod.Gone() && run.Pod.SSH != nil {
+				return a.liveLog(ctx, in, address, run, view)
+			}
+			return a.localLog(filepath.Join(a.dir, filepath.FromSlash(run.Dir), "job.log"), run, view)
+		},
+	}
+}
+
+// localLog prints the log that was brought home.
+func (a *app) localLog(path string, run *state.Run, view logsView) error {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return &problem{code: "no_log", id: run.ID, message: "run " + run.ID + " left no log here: it is " + string(run.Phase),
+			hint: "overbrainer run logs -pod shows what its pod wrote"}
+	}
+	if err != nil {
+		return err
+	}
+	a.printLog(lastLines(data, view.tail))
+	return nil
+}
+
+// printLog writes lines of a log, cleaned.
+func (a *app) printLog(data []byte) {
+	for line := range bytes.Lines(data) {
+		fmt.Fprintln(a.out, safetext.OneLine(string(bytes.TrimRight(line, "\r\n"))))
+	}
+}
+
+// lastLines gives the last n lines; n < 0 gives all.
+func lastLines(data []byte, n int) []byte {
+	if n < 0 {
+		return data
+	}
+	end := len(bytes.TrimRight(data, "\n"))
+	at := end
+	for ; n > 0 && at > 0; n-- {
+		at = bytes.LastIndexByte(data[:at], '\n')
+		if at < 0 {
+			return data
+		}
+	}
+	if n > 0 || at < 0 {
+		return data
+	}
+	if at == end {
+		return nil
+	}
+	return data[at+1:]
+}
+
+// liveLog reads the log on the pod.
+func (a *app) liveLog(ctx context.Context, in inputs, address string, run *state.Run, view logsView) error {
+	p, err := a.openLoosely(ctx, in)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	m, err := p.dial(ctx, run)
+	if err != nil {
+		return &problem{code: "connect", address: address, id: run.ID, message: "the pod of " + address + " cannot be reached: " + err.Error(),
+			hint: "what was followed so far is in " + filepath.Join(run.Dir, "job.log")}
+	}
+	defer m.Close()
+	var from apply.Offsets
+	var held []byte
+	first := true
+	for {
+		poll, err := m.Poll(ctx, from)
+		if err != nil {
+			return err
+		}
+		from = poll.Next
+		held = append(held, poll.Log...)
+		if poll.More {
+			continue
+		}
+		if first {
+			held = lastLines(held, view.tail)
+			first = false
+		}
+		// A line is shown when it is whole.
+		end := bytes.LastIndexByte(held, '\n') + 1
+		if poll.State != apply.JobRunning || !view.follow {
+			end = len(held)
+		}
+		a.printLog(held[:end])
+		held = held[end:]
+		if poll.State != apply.JobRunning || !view.follow {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+// podLog prints what was kept of the pod's own log.
+func (a *app) podLog(ctx context.Context, run *state.Run, view logsView) error {
+	path := filepath.Join(a.dir, filepath.FromSlash(run.Dir), ".pod", "pod.log")
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return &problem{code: "no_log", id: run.ID, message: "nothing was kept of the pod's log of run " + run.ID}
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var lines []string
+	read := bufio.NewReader(f)
+	for {
+		text, err := read.ReadString('\n')
+		var l struct{ TS, Source, Line string }
+		if json.Unmarshal([]byte(text), &l) == nil && (view.source == "" || l.Source == view.source) {
+			lines = append(lines, fmt.Sprintf("%s %s %s", l.TS, shortSource(l.Source), a.redactor.String(safetext.OneLine(l.Line))))
+		}
+		if err == nil {
+			continue
+		}
+		if view.tail >= 0 && len(lines) > view.tail {
+			lines = slices.Clone(lines[len(lines)-view.tail:])
+		}
+		if len(lines) > 0 {
+			fmt.Fprintln(a.out, strings.Join(lines, "\n"))
+		}
+		lines, view.tail = nil, -1
+		if !view.follow || run.Phase.Ended() {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+func shortSource(s string) string {
+	switch s {
+	case "container":
+		return "ctr"
+	case "system":
+		return "sys"
+	case "overbrainer":
+		return "obr"
+	}
+	return "raw"
+}

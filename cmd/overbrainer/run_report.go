@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/overbrainer/overbrainer/internal/ui"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+func runReportCommand(a *app) *command {
+	out := "report.html"
+	return &command{
+		name:     "run report",
+		synopsis: "one HTML page: curves, spend, timeline",
+		usage:    "[-out=FILE] [ADDR|RUN...]",
+		text: `Writes a page that needs no network: the curves of every metric, overlaid for
+		several runs, what each cost of its cap, the life of its pod, what it was
+		started with and the end of its log. Without an argument it takes the current
+		run of every address.`,
+		example: "$ overbrainer run report -out=sweep.html",
+		most:    -1,
+		register: func(f *flags) {
+			f.text(&out, "out", "FILE", "where to write it (default report.html)")
+		},
+		run: func(ctx context.Context, args []string) error {
+			st, err := a.readState(ctx)
+			if err != nil {
+				return err
+			}
+			var runs []ui.ReportRun
+			if len(args) == 0 {
+				for _, address := range st.Addresses() {
+					if st.Resources[address].Run != nil {
+						args = append(args, address)
+					}
+				}
+			}
+			for _, name := range args {
+				address, run, err := findRun(st, name)
+				if err != nil {
+					return err
+				}
+				runs = append(runs, a.reported(address, run))
+			}
+			if len(runs) == 0 {
+				return &problem{code: "no_runs", message: "there are no runs to report on", hint: "overbrainer apply starts them"}
+			}
+			var page bytes.Buffer
+			if err := ui.Report(&page, "Runs of "+filepath.Base(a.dir), runs, a.now()); err != nil {
+				return err
+			}
+			if err := replaceFile(a.path(out), []byte(a.redactor.String(page.String()))); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(a.out, "wrote "+out)
+			return err
+		},
+	}
+}
+
+// reported gathers what is on this machine of a run.
+func (a *app) reported(address string, run *state.Run) ui.ReportRun {
+	dir := filepath.Join(a.dir, filepath.FromSlash(run.Dir))
+	r := ui.ReportRun{Address: address, Run: run, Series: a.series(dir)}
+	if data, err := os.ReadFile(filepath.Join(dir, "job.log")); err == nil {
+		tail := strings.TrimRight(string(lastLines(data, 30)), "\n")
+		if tail != "" {
+			r.Tail = strings.Split(tail, "\n")
+		}
+	}
+	var in struct{ Inputs map[string]string }
+	if data, err := os.ReadFile(filepath.Join(dir, "inputs.json")); err == nil && json.Unmarshal(data, &in) == nil {
+		for _, name := range slices.Sorted(maps.Keys(in.Inputs)) {
+			r.Config = append(r.Config, [2]string{name, "sha256 " + in.Inputs[name]})
+		}
+	}
+	return r
+}
+
+// series reads the metrics of a run by name.
+func (a *app) series(dir string) map[string][]ui.Point {
+	out := map[string][]ui.Point{}
+	f, err := os.Open(filepath.Join(dir, "metrics.jsonl"))
+	if err != nil {
+		return out
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for n := 0.0; lines.Scan(); n++ {
+		var line map[string]any
+		if json.Unmarshal(lines.Bytes(), &line) != nil || line["event"] == "begin" || line["event"] == "end" {
+			continue
+		}
+		step, ok := line["step"].(float64)
+		if !ok {
+			step = n
+		}
+		for name, v := range line {
+			if value, ok := v.(float64); ok && name != "step" {
+				out[name] = append(out[name], ui.Point{Step: step, Value: value})
+			}
+		}
+	}
+	return out
+}

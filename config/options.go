@@ -1,0 +1,86 @@
+package config
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/overbrainer/overbrainer/providers"
+)
+
+// Options is what Load takes from the world around it. The zero value reads
+// the directory, knows no provider's schema and no earlier result.
+type Options struct {
+	// Schema asks a provider for the form of its block. Nil: provider blocks
+	// are taken as they are.
+	Schema func(ctx context.Context, provider string) (providers.Schema, error)
+	// KnownProviders are suggested where Schema does not know a name.
+	KnownProviders []string
+	Vars           Vars
+	// Settled gives the result of an ended run that will not run again. It is
+	// called in the order of dependencies, with the run's fingerprint; false:
+	// the run's attributes are not known yet.
+	Settled func(address, fingerprint string) (RunResult, bool)
+	// Volume gives the ID of a volume that exists, by its address.
+	Volume func(address string) (id string, ok bool)
+	// Hashes remembers digests of files. May be nil. It is called from several
+	// goroutines.
+	Hashes HashCache
+	// Version is overbrainer.version and what required_version is held against.
+	Version string
+	// Sources is the configuration's text by file name. Nil: the files of the
+	// directory.
+	Sources map[string][]byte
+	// Project replaces the name of the directory as the project's name.
+	Project string
+	// Cwd is path.cwd; "" = the project's directory.
+	Cwd string
+	// Limit bounds the time of evaluation; 0 = 30 s.
+	Limit time.Duration
+
+	steps int   // 0 = maxSteps
+	bytes int64 // 0 = maxBytes
+}
+
+// Vars is where values of variables come from.
+type Vars struct {
+	// Environ holds NAME=VALUE; only OVERBRAINER_VAR_* is looked at.
+	Environ []string
+	// Files are the -var-file flags, Flags the -var flags as name=value.
+	Files []string
+	Flags []string
+	// Given holds values as Variable.JSON writes them. They are stronger than
+	// everything else, and where it is set the directory's files of variables
+	// are not read.
+	Given map[string]json.RawMessage
+	// Ask asks a person for a required value; nil: a missing one is an error.
+	Ask func(name, description string, sensitive bool) (string, error)
+}
+
+// HashKey identifies a file's content without reading it.
+type HashKey struct {
+	Path    string // absolute
+	Size    int64
+	MTimeNS int64
+	Inode   uint64 // 0 where there is none
+}
+
+// HashCache remembers the SHA-256 in hex of files.
+type HashCache interface {
+	Get(HashKey) (sum string, ok bool)
+	Put(HashKey, string)
+}
+
+// RunResult is what a run leaves for the expressions of others. Under the
+// address of a volume only ID counts.
+type RunResult struct {
+	ID    string // run ID
+	State string
+	// Dir and OutputDir are relative to the project, slash-separated.
+	Dir       string
+	OutputDir string
+	CostUSD   float64
+	Seconds   float64
+	GPUType   string
+	Metrics   map[string]float64 // the last value of each key
+}

@@ -1,0 +1,119 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	goversion "github.com/hashicorp/go-version"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// backends are the places where a state can be kept.
+var backends = []string{"local"}
+
+// settings reads the overbrainer block.
+func (s *session) settings() {
+	set := &s.p.cfg.Settings
+	set.Backend.Type = "local"
+	set.RequiredProviders = map[string]ProviderRequirement{}
+	if len(s.p.main) == 0 {
+		return
+	}
+	block := s.p.main[0]
+	set.Range = headerRange(block)
+	if v, diag := constant(block.Body, "required_version", cty.String); diag != nil {
+		s.report(diag)
+	} else if v != nil && !v.IsNull() {
+		set.RequiredVersion = v.AsString()
+		s.requireVersion(set.RequiredVersion, block.Body.Attributes["required_version"].Expr.Range())
+	}
+	if attr := block.Body.Attributes["required_providers"]; attr != nil {
+		s.requiredProviders(attr)
+	}
+	for _, b := range block.Body.Blocks {
+		if b.Type != "backend" || len(b.Labels) != 1 {
+			continue
+		}
+		name := b.Labels[0]
+		set.Backend = Backend{Type: name, Range: headerRange(b)}
+		known := false
+		for _, have := range backends {
+			known = known || have == name
+		}
+		if !known {
+			s.report(at(b.LabelRanges[0], "unknown backend", hint(fmt.Sprintf("this version keeps its state in no backend called %s", quote(name)), didYouMean(name, backends, ""))))
+		}
+	}
+}
+
+// requireVersion holds this program's version against a constraint.
+func (s *session) requireVersion(text string, rng hcl.Range) {
+	constraint, err := goversion.NewConstraint(text)
+	if err != nil {
+		s.report(at(rng, "not a constraint", fmt.Sprintf("%s is no version constraint: write it as \">= 0.1\" or \"~> 1.2\"", quote(text))))
+		return
+	}
+	have, err := goversion.NewVersion(s.p.opt.Version)
+	if err != nil {
+		return // a build without a version
+	}
+	if !constraint.Check(have.Core()) {
+		s.report(at(rng, "other version required", fmt.Sprintf("this is overbrainer %s, and the configuration requires %s", s.p.opt.Version, text)))
+	}
+}
+
+func (s *session) requiredProviders(attr *hclsyntax.Attribute) {
+	v, diags := attr.Expr.Value(nil)
+	fail := func(detail string) {
+		s.report(at(attr.Expr.Range(), "required_providers not valid", detail+`; write required_providers = { runpod = { version = ">= 0.1" } }`))
+	}
+	if diags.HasErrors() || v.IsNull() || !v.Type().IsObjectType() {
+		fail("it is a map of constant values")
+		return
+	}
+	for name, entry := range v.AsValueMap() {
+		req, err := providerRequirement(entry)
+		if err != nil {
+			fail("`" + name + "`: " + err.Error())
+			continue
+		}
+		s.p.cfg.Settings.RequiredProviders[name] = req
+	}
+}
+
+func providerRequirement(v cty.Value) (ProviderRequirement, error) {
+	var req ProviderRequirement
+	if v.IsNull() {
+		return req, nil
+	}
+	if v.Type() == cty.String {
+		req.Version = v.AsString()
+	} else if !v.Type().IsObjectType() {
+		return req, errors.New("it is a map with version and source")
+	} else {
+		for name, part := range v.AsValueMap() {
+			text, err := convert.Convert(part, cty.String)
+			if err != nil || text.IsNull() {
+				return req, fmt.Errorf("%s is a string", name)
+			}
+			switch name {
+			case "version":
+				req.Version = text.AsString()
+			case "source":
+				req.Source = text.AsString()
+			default:
+				return req, errors.New(hint(fmt.Sprintf("there is no `%s`", name), didYouMean(name, []string{"version", "source"}, "")))
+			}
+		}
+	}
+	if strings.TrimSpace(req.Version) != "" {
+		if _, err := goversion.NewConstraint(req.Version); err != nil {
+			return req, fmt.Errorf("%s is no version constraint", quote(req.Version))
+		}
+	}
+	return req, nil
+}

@@ -1,0 +1,227 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/overbrainer/overbrainer/internal/remote"
+)
+
+const (
+	// partial is where results lie in the run's local directory until all of
+	// them are there and verified.
+	partial = ".partial"
+	// parts is where a transfer keeps incomplete files in it.
+	parts = ".overbrainer-parts"
+)
+
+// Collect says what to bring home and where to.
+type Collect struct {
+	Dir   string   // the run's local directory, made if missing
+	Globs []string // relative to the run's directory on the pod; ! excludes
+	// Always names further files that are brought along where they exist.
+	Always []string
+	// Running: the job still runs, so its log and metrics, which are brought
+	// along otherwise, are left out.
+	Running bool
+	// AllowEmpty: no match of Globs is fine.
+	AllowEmpty bool
+	Progress   func(done, total int64) // bytes; nil tells nobody
+	// Free gives the free bytes of the file system that holds a directory; nil
+	// asks the system.
+	Free func(dir string) (int64, error)
+}
+
+// ErrNoOutputs is a run that left no file its outputs match. What is always
+// brought along came home.
+var ErrNoOutputs = errors.New("no file on the pod matches the run's outputs")
+
+// SpaceError is results that do not fit on this machine. Nothing was copied.
+type SpaceError struct {
+	Dir        string
+	Need, Free int64 // bytes
+}
+
+func (e *SpaceError) Error() string {
+	return fmt.Sprintf("the results need %d more bytes in %s, where %d are free", e.Need, e.Dir, e.Free)
+}
+
+// Collect brings a run's results home: the pod's manifest first, then the files
+// into a staging directory inside Dir, then a comparison of every one of them
+// with the manifest, and only then their names in Dir. If anything is missing,
+// different or too much, nothing gets its final name and what was copied waits
+// for the next attempt. Files that lie in their places already, with the right
+// content, are not copied again. The lease is renewed while bytes move.
+//
+// Telling the pod is a step of its own: see MarkRetrieved.
+func (p *Pod) Collect(ctx context.Context, c Collect) (Manifest, error) {
+	always := c.Always
+	if !c.Running {
+		always = append([]string{"job.log"}, always...)
+		if p.Metrics != "" {
+			always = append(always, p.Metrics)
+		}
+	}
+	m, err := p.Manifest(ctx, c.Globs, always)
+	if err != nil {
+		return m, err
+	}
+	if err := p.fetch(ctx, c, m); err != nil {
+		return m, err
+	}
+	if m.Matched == 0 && !c.AllowEmpty {
+		return m, ErrNoOutputs
+	}
+	return m, nil
+}
+
+// fetch copies, verifies and places what the manifest lists.
+func (p *Pod) fetch(ctx context.Context, c Collect, m Manifest) error {
+	home, err := openHome(c.Dir)
+	if err != nil {
+		return err
+	}
+	defer home.close()
+	todo, err := home.missing(ctx, m.Files)
+	if err != nil {
+		return err
+	}
+	if err := home.prune(todo); err != nil {
+		return err
+	}
+	if err := home.checkSpace(c.Free, todo); err != nil {
+		return err
+	}
+	if len(todo) > 0 {
+		progress, stop := p.holdLease(ctx, c.Progress)
+		err = p.conn.Pull(ctx, remote.Pull{
+			Dir:      p.dir,
+			Files:    todo,
+			Dest:     filepath.Join(c.Dir, partial),
+			Progress: progress,
+			Stall:    p.Stall,
+		})
+		stop()
+		if err != nil {
+			return err
+		}
+	}
+	if err := home.verify(ctx, todo); err != nil {
+		return err
+	}
+	return home.place(todo)
+}
+
+// checkSpace compares what is still to come with what is free.
+func (h *home) checkSpace(free func(dir string) (int64, error), files []remote.File) error {
+	if free == nil {
+		free = remote.FreeBytes
+	}
+	var need int64
+	for _, f := range files {
+		need += f.Size
+	}
+	have, err := h.staged()
+	if err != nil {
+		return err
+	}
+	if need -= have; need <= 0 {
+		return nil
+	}
+	room, err := free(h.dir)
+	if err != nil {
+		return nil // not being able to tell is no reason to refuse
+	}
+	if need > room {
+		return &SpaceError{Dir: h.dir, Need: need, Free: room}
+	}
+	return nil
+}
+
+// staged is how many bytes lie in the staging directory.
+func (h *home) staged() (int64, error) {
+	var total int64
+	err := fs.WalkDir(h.stage.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil {
+			total += info.Size()
+		}
+		return err
+	})
+	return total, err
+}
+
+// SaveLogs copies the logs of the pod's own scripts into a local directory,
+// made if missing, as private files. redact, which may be nil, is given each
+// text first.
+func (p *Pod) SaveLogs(ctx context.Context, dir string, redact func([]byte) []byte) error {
+	var errs []error
+	for _, log := range []Log{WatchdogLog, BootstrapLog} {
+		text, err := p.ReadLog(ctx, log)
+		if err == nil && len(text) > 0 {
+			if redact != nil {
+				text = redact(text)
+			}
+			err = saveFile(dir, string(log), text)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// saveFile replaces a private file in a directory that foreign files may lie
+// beside: no link is followed.
+func saveFile(dir, name string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return err
+	}
+	outer, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer outer.Close()
+	inner, err := privateDir(outer, filepath.Base(dir))
+	if err != nil {
+		return err
+	}
+	defer inner.Close()
+	temp := name + ".tmp"
+	if err := inner.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := inner.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return inner.Rename(temp, name)
+}
+
+// privateDir opens a directory below root, made 0700 if missing, that is no
+// link.
+func privateDir(root *os.Root, name string) (*os.Root, error) {
+	if err := root.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s in %s is not a directory", name, root.Name())
+	}
+	return root.OpenRoot(name)
+}

@@ -1,0 +1,339 @@
+package job
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/overbrainer/overbrainer/internal/remote"
+)
+
+func TestManifest(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		p := newPod(t, m)
+		p.reserve()
+		files := map[string]string{
+			"output/model.bin":              "weights",
+			"output/line\nbreak":            "a",
+			"output/back\\slash":            "b",
+			"output/it's \"quoted\"":        "c",
+			"output/two  spaces ":           "d",
+			"output/-n":                     "e",
+			"output/\xff\xfe":               "not UTF-8",
+			"output/empty":                  "",
+			"output/checkpoint-9/deep/file": "f",
+			"output/skip/me":                "g",
+			"job.log":                       "log",
+			"metrics.jsonl":                 "{}",
+			"other/x":                       "h",
+			"train.py":                      "i",
+			"exit_code":                     "0",
+			"job.pid":                       "5",
+		}
+		for name, content := range files {
+			p.put(name, content)
+		}
+		if err := os.Chmod(filepath.Join(p.dir, "output/model.bin"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for link, target := range map[string]string{"output/link": "model.bin", "output/dir": "../other"} {
+			if err := os.Symlink(target, filepath.Join(p.dir, link)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		manifest, err := p.Manifest(t.Context(), []string{"output/**", "!output/skip/**"}, []string{"job.log", "metrics.jsonl"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for name := range files {
+			if strings.HasPrefix(name, "output/") && name != "output/skip/me" || name == "job.log" || name == "metrics.jsonl" {
+				want = append(want, name)
+			}
+		}
+		var got []string
+		for _, f := range manifest.Files {
+			got = append(got, f.Path)
+			sum := sha256.Sum256([]byte(files[f.Path]))
+			if f.SHA256 != hex.EncodeToString(sum[:]) || f.Size != int64(len(files[f.Path])) || f.Exec != (f.Path == "output/model.bin") {
+				t.Errorf("%+v", f)
+			}
+		}
+		if !slices.Equal(got, sorted(want)) {
+			t.Errorf("files %q, want %q", got, want)
+		}
+		if others := []string{"other/x", "output/skip/me", "train.py"}; !slices.Equal(manifest.Others, others) {
+			t.Errorf("others %q", manifest.Others)
+		}
+		if manifest.Matched != len(want)-2 {
+			t.Errorf("matched %d", manifest.Matched)
+		}
+		p.put("run.json", "mine")
+		var reserved *ReservedError
+		if _, err := p.Manifest(t.Context(), []string{"**"}, nil); !errors.As(err, &reserved) || reserved.Paths[0] != "run.json" {
+			t.Errorf("a reserved name: %v", err)
+		}
+	})
+}
+
+func TestHashTools(t *testing.T) {
+	for _, tool := range []string{"sha256sum", "openssl", "python3"} {
+		t.Run(tool, func(t *testing.T) {
+			t.Parallel()
+			bin := t.TempDir()
+			for _, name := range []string{"sh", "xargs", "wc", "tr", tool} {
+				path := need(t, name)
+				if name == "python3" { // it may be a script that finds the real one
+					out, err := exec.Command(path, "-c", "import sys; print(sys.executable)").Output()
+					if err != nil {
+						t.Skip(err)
+					}
+					path = strings.TrimSpace(string(out))
+				}
+				if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p := newPod(t, machine{name: "sh", sh: filepath.Join(bin, "sh"), path: os.Getenv("PATH")})
+			p.put("a file", "hello\n")
+			p.conn.m.path = bin
+			out, err := p.run(t.Context(), call{what: "hashing", script: compact(hashText), stdin: strings.NewReader("./a file\x00")})
+			const want = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03 6 - ./a file\x00"
+			if err != nil || string(out) != want {
+				t.Errorf("%q %v", out, err)
+			}
+		})
+	}
+}
+
+func TestParseHashes(t *testing.T) {
+	digest := strings.Repeat("ab", 32)
+	if files, err := parseHashes([]byte(digest+" 3 x ./a b\x00"), []string{"a b"}); err != nil || files[0].Path != "a b" || !files[0].Exec {
+		t.Errorf("%v %v", files, err)
+	}
+	for name, bad := range map[string]string{
+		"63 digits":    digest[1:] + " 3 - ./a b\x00",
+		"no space":     digest + "3 - ./a b\x00",
+		"no mode":      digest + " 3 ./a b\x00",
+		"negative":     digest + " -3 - ./a b\x00",
+		"no dot":       digest + " 3 - a b\x00",
+		"missing":      "",
+		"another file": digest + " 3 - ./a c\x00",
+		"one more":     digest + " 3 - ./a b\x00" + digest + " 3 - ./z\x00",
+	} {
+		if files, err := parseHashes([]byte(bad), []string{"a b"}); err == nil {
+			t.Errorf("%s: %v", name, files)
+		}
+	}
+}
+
+// results is a pod with an ended job that left something.
+func results(t *testing.T, m machine) (*testPod, Collect) {
+	p := newPod(t, m)
+	p.LeaseEvery = 0
+	p.reserve()
+	p.put("output/model.bin", strings.Repeat("weights", 1000))
+	p.put("output/report/it's.json", "{}")
+	p.put("job.log", "log\n")
+	p.put("metrics.jsonl", "{}\n")
+	return p, Collect{Dir: filepath.Join(t.TempDir(), "runs", "run-1"), Globs: []string{"output/**"}}
+}
+
+func TestCollect(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		p, c := results(t, m)
+		manifest, err := p.Collect(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"output/model.bin", "output/report/it's.json", "job.log", "metrics.jsonl"} {
+			got, err := os.ReadFile(filepath.Join(c.Dir, name))
+			if err != nil || string(got) != p.get(name) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		err = filepath.WalkDir(c.Dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := d.Info()
+			if err == nil && info.Mode().Perm()&0o077 != 0 {
+				t.Errorf("%s is %s", path, info.Mode())
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(filepath.Join(c.Dir, partial)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("staging: %v", err)
+		}
+		if manifest.Matched != 2 || len(manifest.Digest()) != 64 || manifest.Bytes() != 7000+2+4+3 {
+			t.Errorf("%+v", manifest)
+		}
+		if bad, err := Verify(t.Context(), c.Dir, manifest.Files); err != nil || len(bad) > 0 {
+			t.Errorf("verify: %v %v", bad, err)
+		}
+		// What is here and right is not copied again; what was changed is.
+		if err := os.WriteFile(filepath.Join(c.Dir, "output/model.bin"), []byte("changed"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if bad, err := Verify(t.Context(), c.Dir, manifest.Files); err != nil || !slices.Equal(bad, []string{"output/model.bin"}) {
+			t.Errorf("verify: %v %v", bad, err)
+		}
+		p.conn.pulled = 0
+		if _, err := p.Collect(t.Context(), c); err != nil || p.conn.pulled != 7000 {
+			t.Errorf("again: %d bytes, %v", p.conn.pulled, err)
+		}
+	})
+}
+
+// Whatever goes wrong, nothing gets its final name.
+func TestCollectRefuses(t *testing.T) {
+	m := machine{name: "sh", sh: "/bin/sh", path: os.Getenv("PATH")}
+	stage := func(c Collect, name string) string { return filepath.Join(c.Dir, partial, name) }
+	for name, arrange := range map[string]struct {
+		arrange func(p *testPod, c *Collect)
+		check   func(err error) bool
+	}{
+		"flipped byte": {
+			func(p *testPod, c *Collect) { p.conn.flip = true },
+			func(err error) bool { var d *DiffError; return errors.As(err, &d) && len(d.Changed) > 0 },
+		},
+		"changed on the pod after the manifest": {
+			func(p *testPod, c *Collect) {
+				p.conn.before = func(remote.Pull) { p.put("output/model.bin", strings.Repeat("Weights", 1000)) }
+			},
+			func(err error) bool { var d *DiffError; return errors.As(err, &d) && len(d.Changed) == 1 },
+		},
+		"missing": {
+			func(p *testPod, c *Collect) {
+				p.conn.after = func(remote.Pull) { _ = os.Remove(stage(*c, "output/model.bin")) }
+			},
+			func(err error) bool { var d *DiffError; return errors.As(err, &d) && len(d.Missing) == 1 },
+		},
+		"extra": {
+			func(p *testPod, c *Collect) {
+				p.conn.after = func(remote.Pull) { _ = writeFile(stage(*c, "output/extra"), nil, false) }
+			},
+			func(err error) bool { var d *DiffError; return errors.As(err, &d) && len(d.Extra) == 1 },
+		},
+		"a link in place of a file": {
+			func(p *testPod, c *Collect) {
+				p.conn.after = func(remote.Pull) {
+					_ = os.Rename(stage(*c, "output/model.bin"), filepath.Join(c.Dir, "elsewhere"))
+					_ = os.Symlink("../../elsewhere", stage(*c, "output/model.bin"))
+				}
+			},
+			func(err error) bool { var d *DiffError; return errors.As(err, &d) && len(d.Changed) == 1 },
+		},
+		"no space": {
+			func(p *testPod, c *Collect) { c.Free = func(string) (int64, error) { return 100, nil } },
+			func(err error) bool {
+				var s *SpaceError
+				return errors.As(err, &s) && s.Need == 7009 && s.Free == 100
+			},
+		},
+		"a directory in the way": {
+			func(p *testPod, c *Collect) { _ = os.MkdirAll(filepath.Join(c.Dir, "output/model.bin"), 0o700) },
+			func(err error) bool { return err != nil },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, c := results(t, m)
+			arrange.arrange(p, &c)
+			_, err := p.Collect(t.Context(), c)
+			if err == nil || !arrange.check(err) {
+				t.Errorf("error %v", err)
+			}
+			for _, name := range []string{"output/model.bin", "output/report/it's.json", "job.log"} {
+				if info, err := os.Lstat(filepath.Join(c.Dir, name)); err == nil && !info.IsDir() {
+					t.Errorf("%s is there", name)
+				}
+			}
+			// Once nothing is in the way, the same call completes.
+			p.conn.flip, p.conn.before, p.conn.after, c.Free = false, nil, nil, nil
+			_ = os.Remove(filepath.Join(c.Dir, "output/model.bin"))
+			_ = os.Remove(filepath.Join(c.Dir, "elsewhere"))
+			if _, err := p.Collect(t.Context(), c); err != nil {
+				t.Errorf("afterwards: %v", err)
+			}
+		})
+	}
+}
+
+func TestCollectFollowsNoLink(t *testing.T) {
+	m := machine{name: "sh", sh: "/bin/sh", path: os.Getenv("PATH")}
+	p, c := results(t, m)
+	outside := t.TempDir()
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(c.Dir, "output")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Collect(t.Context(), c); err == nil {
+		t.Error("no error")
+	}
+	if got := tree(t, outside); strings.Contains(got, "=") {
+		t.Errorf("written outside: %s", got)
+	}
+}
+
+func TestCollectNothing(t *testing.T) {
+	m := machine{name: "sh", sh: "/bin/sh", path: os.Getenv("PATH")}
+	p, c := results(t, m)
+	c.Globs = []string{"result/**"}
+	manifest, err := p.Collect(t.Context(), c)
+	if !errors.Is(err, ErrNoOutputs) || !slices.Contains(manifest.Others, "output/model.bin") {
+		t.Errorf("%v %v", manifest.Others, err)
+	}
+	if _, err := os.Stat(filepath.Join(c.Dir, "job.log")); err != nil {
+		t.Error(err)
+	}
+	c.AllowEmpty = true
+	if _, err := p.Collect(t.Context(), c); err != nil {
+		t.Error(err)
+	}
+	if err := os.RemoveAll(p.dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Collect(t.Context(), c); err == nil || !strings.Contains(err.Error(), p.dir) {
+		t.Errorf("without the directory: %v", err)
+	}
+}
+
+func TestSaveLogs(t *testing.T) {
+	m := machine{name: "sh", sh: "/bin/sh", path: os.Getenv("PATH")}
+	p := newPod(t, m)
+	p.reserve()
+	p.put(".pod/watchdog.log", strings.Repeat("secret\n", 10))
+	dir := filepath.Join(t.TempDir(), "run", ".pod")
+	redact := func(b []byte) []byte { return []byte(strings.ReplaceAll(string(b), "secret", "***")) }
+	for range 2 {
+		if err := p.SaveLogs(t.Context(), dir, redact); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "watchdog.log"))
+	if err != nil || string(got) != strings.Repeat("***\n", 10) {
+		t.Errorf("%q %v", got, err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(t.TempDir(), dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.SaveLogs(t.Context(), dir, nil); err == nil {
+		t.Error("followed a link")
+	}
+}

@@ -1,0 +1,190 @@
+// Package job is both ends of what overbrainer and a pod say to each other: the
+// scripts that run on the pod (bootstrap, watchdog, the job's wrapper), the
+// files they keep in the run's directory there, and the code here that starts,
+// follows, ends and collects a job through them.
+//
+// The scripts are POSIX sh and run under bash, dash and busybox. They need
+// nothing of the image but ordinary tools; what a provider adds are two shell
+// functions that stand in front of the watchdog.
+package job
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/overbrainer/overbrainer/internal/remote"
+)
+
+// Conn is what is needed of a connection to a pod. A *remote.Client is one.
+type Conn interface {
+	Run(ctx context.Context, cmd remote.Command) (remote.Result, error)
+	Push(ctx context.Context, push remote.Push) error
+	Pull(ctx context.Context, pull remote.Pull) error
+}
+
+// EnvFile holds the image's environment on a pod, below the pod's root, as
+// export commands for sh.
+const EnvFile = "/etc/overbrainer/job.env"
+
+// Pod is a run's directory on a pod, reached over a connection. Its methods may
+// be called concurrently.
+type Pod struct {
+	// Metrics is the job's progress file, relative to the run's directory; empty
+	// for none. At gives DefaultMetrics.
+	Metrics string
+	// CancelPatience is how long the job has to end after TERM, and again after
+	// KILL. At gives 10 s.
+	CancelPatience time.Duration
+	// LeaseEvery is how often Upload and Collect renew the lease while bytes
+	// move. 0: never. At gives 1 minute.
+	LeaseEvery time.Duration
+	// Stall ends a transfer in which no byte moved for so long. 0: never.
+	Stall time.Duration
+
+	conn Conn
+	root string // what stands before every path on the pod
+	dir  string // the run's directory, root included
+}
+
+// At is the run's directory on the pod that conn reaches. root stands before
+// every path on the pod and is empty on a real one.
+func At(conn Conn, root, runDir string) *Pod {
+	return &Pod{
+		Metrics:        DefaultMetrics,
+		CancelPatience: 10 * time.Second,
+		LeaseEvery:     time.Minute,
+		conn:           conn,
+		root:           root,
+		dir:            root + runDir,
+	}
+}
+
+// Dir is the run's directory on the pod, the root included.
+func (p *Pod) Dir() string { return p.dir }
+
+// ScriptError is a script that ran on the pod and failed. It says nothing about
+// the connection.
+type ScriptError struct {
+	What string // what was being done
+	Exit int    // exit status, -1 when a signal ended it
+	Text string // what it said, at most 20 lines
+}
+
+func (e *ScriptError) Error() string {
+	if e.Text == "" {
+		return fmt.Sprintf("%s: the pod's shell ended with %d", e.What, e.Exit)
+	}
+	return fmt.Sprintf("%s: %s", e.What, e.Text)
+}
+
+// ProtocolError is an answer from the pod that cannot be read.
+type ProtocolError struct {
+	What   string
+	Detail string
+}
+
+func (e *ProtocolError) Error() string {
+	return fmt.Sprintf("%s: the pod's answer cannot be read: %s", e.What, e.Detail)
+}
+
+// call is a script with what it needs.
+type call struct {
+	what   string
+	vars   []string // name, value, name, value, …
+	script string
+	stdin  io.Reader
+	max    int64 // bytes of output; 0: 64 KiB
+}
+
+func (p *Pod) run(ctx context.Context, c call) ([]byte, error) {
+	if c.max == 0 {
+		c.max = 64 << 10
+	}
+	var b strings.Builder
+	vars := append([]string{"ob_root", p.root, "ob_run", p.dir}, c.vars...)
+	for i := 0; i+1 < len(vars); i += 2 {
+		b.WriteString(vars[i] + "=" + remote.Quote(vars[i+1]) + "\n")
+	}
+	b.WriteString(c.script)
+	res, err := p.conn.Run(ctx, remote.Command{Script: b.String(), Stdin: c.stdin, MaxOutput: c.max})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.what, err)
+	}
+	if res.Exit != 0 {
+		text := shorten(res.Stderr)
+		if res.Signal != "" {
+			text = strings.TrimSpace("ended by signal " + res.Signal + " " + text)
+		}
+		return res.Stdout, &ScriptError{What: c.what, Exit: res.Exit, Text: text}
+	}
+	return res.Stdout, nil
+}
+
+// shorten keeps the first 20 lines and 4096 bytes of a program's error text.
+func shorten(text []byte) string {
+	text = bytes.TrimSpace(text)
+	if len(text) > 4096 {
+		text = text[:4096]
+	}
+	lines := strings.Split(strings.ToValidUTF8(string(text), "�"), "\n")
+	if len(lines) > 20 {
+		lines = lines[:20]
+	}
+	return strings.Join(lines, "\n")
+}
+
+// write replaces a small file below the run's directory. The content travels on
+// standard input.
+func (p *Pod) write(ctx context.Context, name, content string) error {
+	_, err := p.run(ctx, call{
+		what:   "writing " + name + " on the pod",
+		vars:   []string{"ob_file", p.dir + "/" + name},
+		script: writeScript,
+		stdin:  strings.NewReader(content),
+	})
+	return err
+}
+
+// read gives at most limit bytes of a file below the run's directory from
+// offset on. A missing file is empty.
+func (p *Pod) read(ctx context.Context, name string, offset, limit int64) ([]byte, error) {
+	out, err := p.run(ctx, call{
+		what: "reading " + name + " on the pod",
+		vars: []string{
+			"ob_file", p.dir + "/" + name,
+			"ob_at", strconv.FormatInt(max(offset, 0), 10),
+			"ob_max", strconv.FormatInt(limit, 10),
+		},
+		script: readScript,
+		max:    limit + 1,
+	})
+	return out, err
+}
+
+// tail gives the last limit bytes of a file below the run's directory.
+func (p *Pod) tail(ctx context.Context, name string, limit int64) ([]byte, error) {
+	return p.run(ctx, call{
+		what: "reading " + name + " on the pod",
+		vars: []string{
+			"ob_file", p.dir + "/" + name,
+			"ob_max", strconv.FormatInt(limit, 10),
+		},
+		script: `if [ -f "$ob_file" ]; then tail -c "$ob_max" "$ob_file" | head -c "$ob_max"; fi`,
+		max:    limit + 1,
+	})
+}
+
+const writeScript = `umask 077
+mkdir -p "${ob_file%/*}" || exit 1
+cat >"$ob_file.$$.tmp" || exit 1
+mv -f "$ob_file.$$.tmp" "$ob_file"`
+
+const readScript = `if [ -f "$ob_file" ]; then
+dd if="$ob_file" bs=65536 skip=$((ob_at / 65536)) count=$((ob_max / 65536 + 2)) 2>/dev/null |
+tail -c "+$((ob_at % 65536 + 1))" | head -c "$ob_max"
+fi`

@@ -1,0 +1,195 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/overbrainer/overbrainer/internal/glob"
+	"github.com/overbrainer/overbrainer/internal/remote"
+)
+
+// Manifest is what a run's directory on the pod holds of what was asked for.
+type Manifest struct {
+	// Files are to be brought home, sorted by path, with their digests as the
+	// pod computed them.
+	Files []remote.File
+	// Matched is how many of them the globs gave, not counting job.log, which
+	// every job leaves.
+	Matched int
+	// Others are further regular files there, sorted, at most 1000.
+	Others []string
+}
+
+// Bytes is the size of all files together.
+func (m Manifest) Bytes() int64 {
+	var total int64
+	for _, f := range m.Files {
+		total += f.Size
+	}
+	return total
+}
+
+// Digest is one SHA-256 over all files, their paths, sizes and executable bits.
+func (m Manifest) Digest() string {
+	h := sha256.New()
+	for _, f := range m.Files {
+		fmt.Fprintf(h, "%s %d %t %s\x00", f.SHA256, f.Size, f.Exec, f.Path)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// ReservedError is files among the results whose names are taken in the run's
+// local directory. They would replace overbrainer's own.
+type ReservedError struct{ Paths []string }
+
+func (e *ReservedError) Error() string {
+	return fmt.Sprintf("results cannot have these names in a run's directory: %s", strings.Join(e.Paths, ", "))
+}
+
+// localNames are what a run's directory on this machine holds besides results.
+var localNames = []string{"run.json", "inputs.json", "ssh", ".pod", partial, parts}
+
+// protocolNames never count as a job's files.
+var protocolNames = []string{
+	".claim", ".pod", "job.pid", "job.pid.tmp", "exit_code", "exit_code.tmp",
+	"cancelling", "cancelled", "snapshot.request",
+}
+
+const (
+	maxList   = 64 << 20
+	maxOthers = 1000
+)
+
+// Manifest lists the regular files in the run's directory that globs match or
+// always names, and has the pod compute their digests. Links are left out.
+func (p *Pod) Manifest(ctx context.Context, globs, always []string) (Manifest, error) {
+	list, err := p.run(ctx, call{
+		what:   "listing the results",
+		script: compact(filesText),
+		max:    maxList,
+	})
+	if err != nil {
+		return Manifest{}, err
+	}
+	m, wanted, err := choose(list, globs, always)
+	if err != nil || len(wanted) == 0 {
+		return m, err
+	}
+	var names bytes.Buffer
+	for _, name := range wanted {
+		names.WriteString("./" + name + "\x00")
+	}
+	out, err := p.run(ctx, call{
+		what:   "computing the results' digests",
+		script: compact(hashText),
+		stdin:  bytes.NewReader(names.Bytes()),
+		max:    int64(names.Len()) + int64(len(wanted))*120 + 1024,
+	})
+	if err != nil {
+		return Manifest{}, err
+	}
+	if m.Files, err = parseHashes(out, wanted); err != nil {
+		return Manifest{}, &ProtocolError{What: "computing the results' digests", Detail: err.Error()}
+	}
+	return m, nil
+}
+
+// choose sorts a list of names, each "./name" and a NUL, into wanted ones and
+// others.
+func choose(list []byte, globs, always []string) (m Manifest, wanted []string, err error) {
+	set := glob.New(globs)
+	var taken []string
+	for record := range bytes.SplitSeq(list, []byte{0}) {
+		if len(record) == 0 {
+			continue
+		}
+		name, found := strings.CutPrefix(string(record), "./")
+		if !found || !safePath(name) {
+			return Manifest{}, nil, &ProtocolError{What: "listing the results", Detail: fmt.Sprintf("the name %q", record)}
+		}
+		top, _, _ := strings.Cut(name, "/")
+		matched := set.Match(name)
+		switch {
+		case slices.Contains(protocolNames, top) || isTemporary(top):
+		case matched && slices.Contains(localNames, top):
+			taken = append(taken, name)
+		case matched || slices.Contains(always, name):
+			wanted = append(wanted, name)
+			if matched && name != "job.log" {
+				m.Matched++
+			}
+		default:
+			m.Others = append(m.Others, name)
+		}
+	}
+	if len(taken) > 0 {
+		slices.Sort(taken)
+		return Manifest{}, nil, &ReservedError{Paths: taken[:min(len(taken), 20)]}
+	}
+	slices.Sort(wanted)
+	slices.Sort(m.Others)
+	m.Others = m.Others[:min(len(m.Others), maxOthers)]
+	return m, wanted, nil
+}
+
+// isTemporary tells files that our scripts rename in the next moment.
+func isTemporary(top string) bool {
+	if !strings.HasSuffix(top, ".tmp") {
+		return false
+	}
+	return strings.HasPrefix(top, ".claim.") || strings.HasPrefix(top, "snapshot.request.")
+}
+
+// parseHashes reads "sha256 size mode ./name" and a NUL for each wanted name.
+func parseHashes(out []byte, wanted []string) ([]remote.File, error) {
+	files := make([]remote.File, 0, len(wanted))
+	for record := range bytes.SplitSeq(out, []byte{0}) {
+		if len(record) == 0 {
+			continue
+		}
+		fields := strings.SplitN(string(record), " ", 4)
+		if len(fields) != 4 {
+			return nil, fmt.Errorf("the record %q", shorten(record))
+		}
+		digest, err := hex.DecodeString(fields[0])
+		size, sizeErr := strconv.ParseInt(fields[1], 10, 64)
+		name, found := strings.CutPrefix(fields[3], "./")
+		if err != nil || len(digest) != sha256.Size || sizeErr != nil || size < 0 || !found ||
+			(fields[2] != "x" && fields[2] != "-") {
+			return nil, fmt.Errorf("the record %q", shorten(record))
+		}
+		files = append(files, remote.File{
+			Path: name, Size: size, SHA256: hex.EncodeToString(digest), Exec: fields[2] == "x",
+		})
+	}
+	slices.SortFunc(files, func(a, b remote.File) int { return strings.Compare(a.Path, b.Path) })
+	for i, name := range wanted {
+		switch {
+		case i >= len(files) || files[i].Path > name:
+			return nil, fmt.Errorf("%q went away while it was listed", name)
+		case files[i].Path != name:
+			return nil, fmt.Errorf("it names %q, which was not asked for", files[i].Path)
+		}
+	}
+	if len(files) > len(wanted) {
+		return nil, fmt.Errorf("it names %q, which was not asked for", files[len(wanted)].Path)
+	}
+	return files, nil
+}
+
+// hashAll is the SHA-256 and length of what r gives.
+func hashAll(r io.Reader) (digest string, size int64, err error) {
+	h := sha256.New()
+	size, err = io.CopyBuffer(h, onlyReader{r}, make([]byte, 256<<10))
+	return hex.EncodeToString(h.Sum(nil)), size, err
+}
+
+// onlyReader keeps io.CopyBuffer to its buffer.
+type onlyReader struct{ io.Reader }

@@ -1,0 +1,264 @@
+package job
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestPollFiles(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		p := newPod(t, m)
+		look := func(at Offsets, limits Limits) Poll {
+			t.Helper()
+			poll, err := p.Poll(t.Context(), at, limits)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return poll
+		}
+		if poll := look(Offsets{}, Limits{}); poll.Status.State != StateLost {
+			t.Errorf("without a directory: %v", poll.Status)
+		}
+		p.reserve()
+		poll := look(Offsets{Log: 5}, Limits{})
+		if poll.Status.State != StateNone || len(poll.Log) > 0 || poll.Next.Log != 0 {
+			t.Errorf("before a start: %+v", poll)
+		}
+		if poll.DiskUsed <= 0 || poll.DiskFree <= 0 || poll.VolumeUsed != -1 || poll.Now < time.Now().Unix()-60 {
+			t.Errorf("disk and clock: %+v", poll)
+		}
+		// A log that looks like the protocol, with every byte in it.
+		var log bytes.Buffer
+		log.WriteString("state exited 0\nend\nlog 0 5 5\n")
+		for i := range 70000 {
+			log.WriteByte(byte(i))
+		}
+		p.put("job.log", log.String())
+		p.put("metrics.jsonl", "{\"step\":1}\n{\"step\":2}\n{\"st")
+		p.put("snapshot.request", " disk \n")
+		p.put("snapshot.json", "{}")
+		p.put(".pod/du", "5\n")
+		p.put("job.pid", fmt.Sprintln(os.Getpid())) // alive, if its number is its group's
+		poll = look(Offsets{}, Limits{})
+		if !bytes.Equal(poll.Log, log.Bytes()) || poll.Next.Log != int64(log.Len()) {
+			t.Errorf("log of %d bytes, want %d", len(poll.Log), log.Len())
+		}
+		if !poll.Requested || poll.SnapshotRequest != "disk" || !poll.HasProof || poll.VolumeUsed != 5<<10 {
+			t.Errorf("%+v", poll)
+		}
+		for _, at := range []int64{1, 65535, 65536, 65537, int64(log.Len())} {
+			poll := look(Offsets{Log: at}, Limits{Log: 100})
+			want := log.Bytes()[at:min(at+100, int64(log.Len()))]
+			if !bytes.Equal(poll.Log, want) || poll.Next.Log != at+int64(len(want)) {
+				t.Errorf("from %d: %q, want %q", at, poll.Log, want)
+			}
+		}
+		if poll := look(Offsets{Log: -3}, Limits{}); !bytes.Equal(poll.Log, log.Bytes()[log.Len()-3:]) {
+			t.Errorf("the end: %q", poll.Log)
+		}
+		p.put("job.log", "new")
+		if poll := look(Offsets{Log: 50}, Limits{}); string(poll.Log) != "new" || !poll.LogAnew {
+			t.Errorf("a new file: %q %t", poll.Log, poll.LogAnew)
+		}
+	})
+}
+
+func TestPollWholeLines(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		p := newPod(t, m)
+		p.Metrics = "sub dir/it's.jsonl"
+		p.reserve()
+		p.launch(Launch{Command: []string{"sh", "-c",
+			`mkdir -p "sub dir"; printf '{"step":1}\n{"st' >>"$OVERBRAINER_METRICS"; echo half >>job.log
+			while [ ! -e go ]; do sleep 0.1; done; printf 'ep":2}' >>"$OVERBRAINER_METRICS"`}})
+		at := Offsets{}
+		var got []byte
+		p.eventually("the first line", func() bool {
+			poll, err := p.Poll(t.Context(), at, Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			at, got = poll.Next, append(got, poll.Metrics...)
+			return strings.Contains(p.get("job.log"), "half") && len(got) > 0
+		})
+		if string(got) != "{\"step\":1}\n" || at.Metrics != int64(len(got)) {
+			t.Errorf("got %q, next %d", got, at.Metrics)
+		}
+		p.put("go", "")
+		p.eventually("the end", func() bool {
+			poll, err := p.Poll(t.Context(), at, Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			at, got = poll.Next, append(got, poll.Metrics...)
+			return poll.Drained()
+		})
+		if string(got) != "{\"step\":1}\n{\"step\":2}" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestStatusRules(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		p := newPod(t, m)
+		p.reserve()
+		live := m.command(t.Context(), "exec sleep 1000", nil)
+		setGroup(live)
+		if err := live.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = live.Process.Kill(); _ = live.Wait() }()
+		alive, dead := fmt.Sprintln(live.Process.Pid), "999999 1\n"
+		for name, c := range map[string]struct {
+			files map[string]string
+			want  string // "" for an error
+		}{
+			"being stopped":                 {map[string]string{"job.pid": alive, "cancelling": "", "exit_code": "143\n"}, "running"},
+			"ended before the cancel":       {map[string]string{"job.pid": dead, "cancelling": "", "exit_code": "0\n"}, "exited 0"},
+			"cancelled":                     {map[string]string{"job.pid": alive, "cancelled": ""}, "cancelled"},
+			"a cancel that did not finish":  {map[string]string{"job.pid": dead, "cancelling": ""}, "cancelled"},
+			"running":                       {map[string]string{"job.pid": alive}, "running"},
+			"killed from outside":           {map[string]string{"job.pid": dead}, "lost"},
+			"exited":                        {map[string]string{"job.pid": dead, "exit_code": "    3\n"}, "exited 3"},
+			"number 0":                      {map[string]string{"job.pid": "0\n"}, ""},
+			"number 1":                      {map[string]string{"job.pid": "1 1\n"}, ""},
+			"no number":                     {map[string]string{"job.pid": "-5\n"}, ""},
+			"empty":                         {map[string]string{"job.pid": ""}, ""},
+			"no exit code":                  {map[string]string{"job.pid": dead, "exit_code": "x\n"}, ""},
+			"launcher died before the job":  {map[string]string{".pod/launch": "999999 1\n"}, "lost"},
+			"nothing":                       {nil, "none"},
+			"an exit code that is too high": {map[string]string{"job.pid": dead, "exit_code": "256\n"}, ""},
+		} {
+			for _, name := range []string{"job.pid", "cancelling", "cancelled", "exit_code", ".pod/launch"} {
+				_ = os.Remove(filepath.Join(p.dir, name))
+			}
+			for name, content := range c.files {
+				p.put(name, content)
+			}
+			poll, err := p.Poll(t.Context(), Offsets{}, Limits{})
+			switch {
+			case c.want == "" && err == nil:
+				t.Errorf("%s: %v, want an error", name, poll.Status)
+			case c.want != "" && (err != nil || poll.Status.String() != c.want):
+				t.Errorf("%s: %v %v, want %s", name, poll.Status, err, c.want)
+			}
+			if c.want == "" {
+				if _, err := p.Cancel(t.Context(), "run-1"); err == nil && name != "an exit code that is too high" {
+					t.Errorf("%s: cancelled", name)
+				}
+			}
+		}
+	})
+}
+
+func TestCancel(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		// poll looks at the job as long as it is being cancelled.
+		poll := func(p *testPod) (seen map[State]bool, end func() map[State]bool) {
+			stop, done := make(chan struct{}), make(chan struct{})
+			seen = map[State]bool{}
+			go func() {
+				defer close(done)
+				for {
+					if poll, err := p.Poll(t.Context(), Offsets{}, Limits{}); err == nil {
+						seen[poll.Status.State] = true
+					}
+					select {
+					case <-stop:
+						return
+					case <-time.After(100 * time.Millisecond):
+					}
+				}
+			}()
+			return seen, func() map[State]bool { close(stop); <-done; return seen }
+		}
+		for name, command := range map[string]string{
+			"obeys":   `sleep 1000`,
+			"ignores": `trap '' TERM; echo up; while :; do sleep 1; done`,
+			// It leaves the group; only its environment says whose it is.
+			"leaves": `setsid sleep 1234567 & echo up; exec sleep 1000`,
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p := newPod(t, m)
+				p.reserve()
+				foreign := m.command(t.Context(), "exec sleep 1000", nil)
+				if err := foreign.Start(); err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = foreign.Process.Kill(); _ = foreign.Wait() }()
+				p.spec.RunID = filepath.Base(filepath.Dir(p.root)) + t.Name()
+				p.launch(Launch{Command: []string{"sh", "-c", command}})
+				if name != "obeys" {
+					p.eventually("the job", func() bool { return strings.Contains(p.get("job.log"), "up") })
+				}
+				_, end := poll(p)
+				status, err := p.Cancel(t.Context(), p.spec.RunID)
+				seen := end()
+				if err != nil || status.State != StateCancelled {
+					t.Errorf("%v %v", status, err)
+				}
+				if seen[StateLost] || seen[StateExited] || seen[StateNone] {
+					t.Errorf("seen on the way: %v", seen)
+				}
+				if foreign.ProcessState != nil || foreign.Process.Signal(nothing) != nil {
+					t.Error("the foreign process is gone")
+				}
+				if left := withVariable("OVERBRAINER_JOB=" + p.spec.RunID); len(left) > 0 {
+					t.Errorf("left over: %v", left)
+				}
+				again, err := p.Cancel(t.Context(), p.spec.RunID)
+				if err != nil || again != status {
+					t.Errorf("twice: %v %v", again, err)
+				}
+			})
+		}
+	})
+}
+
+func TestCancelAfterTheEnd(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		p := newPod(t, m)
+		if _, err := p.Cancel(t.Context(), "run-1"); err == nil {
+			t.Error("cancelled without a directory")
+		}
+		p.reserve()
+		if _, err := p.Cancel(t.Context(), "run-1"); err == nil {
+			t.Error("cancelled without a job")
+		}
+		p.launch(Launch{Command: []string{"sh", "-c", "exit 3"}})
+		want := p.ended()
+		if got, err := p.Cancel(t.Context(), "run-1"); err != nil || got != want || p.has("cancelling") {
+			t.Errorf("%v %v", got, err)
+		}
+	})
+}
+
+func TestParsePoll(t *testing.T) {
+	good := "overbrainer-poll 1\nstate running\npid 7\nlog 0 3 3\na\nb\nmetrics 0 4 4\nx\ny\n\nend\n"
+	if poll, err := parsePoll([]byte(good), Offsets{}); err != nil || string(poll.Log) != "a\nb" || string(poll.Metrics) != "x\ny\n" {
+		t.Errorf("%+v %v", poll, err)
+	}
+	for name, bad := range map[string]string{
+		"empty":          "",
+		"cut":            good[:len(good)-4],
+		"cut in a chunk": good[:50],
+		"no state":       "overbrainer-poll 1\nend\n",
+		"unknown state":  "overbrainer-poll 1\nstate exited x\nend\n",
+		"empty state":    "overbrainer-poll 1\nstate \nend\n",
+		"unknown line":   "overbrainer-poll 1\nstate running\nfoo 1 2 3\nend\n",
+		"negative":       "overbrainer-poll 1\nstate running\nlog 0 0 -1\n\nend\n",
+		"huge":           "overbrainer-poll 1\nstate running\nlog 0 9223372036854775807 9223372036854775807\n\nend\n",
+		"beyond":         "overbrainer-poll 1\nstate running\nlog 5 6 3\nabc\nend\n",
+	} {
+		if poll, err := parsePoll([]byte(bad), Offsets{}); err == nil && name != "unknown line" {
+			t.Errorf("%s: %+v", name, poll)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package job
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestScriptSize(t *testing.T) {
+	script, err := Script(guardFunctions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes", len(script))
+	if len(script) > MaxScript-12<<10 {
+		t.Errorf("the script has %d bytes, which leaves too little room for a provider's functions", len(script))
+	}
+}
+
+func TestScriptRefuses(t *testing.T) {
+	for name, functions := range map[string]string{
+		"no functions": "",
+		"one missing":  "provider_probe() { :; }",
+		"end mark":     guardFunctions + "\n" + endMark + "\n",
+		"too long":     guardFunctions + strings.Repeat("# x\n", MaxScript),
+		"NUL":          guardFunctions + "\x00",
+	} {
+		if _, err := Script(functions); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestShellcheck(t *testing.T) {
+	shellcheck := need(t, "shellcheck")
+	script, err := Script(guardFunctions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	watchdog := libText + guardFunctions + watchdogText
+	files := map[string]string{
+		"script":   script,
+		"watchdog": watchdog,
+		"launch":   libText + launchText,
+		"wrapper":  libText + wrapperText,
+		"poll":     libText + statusText + pollText,
+		"cancel":   libText + statusText + cancelText,
+		"files":    filesText,
+		"hash":     hashText,
+		"request":  libText + requestText,
+		"disk":     libText + diskText,
+		"read":     readScript,
+		"write":    writeScript,
+	}
+	// Joined texts have no directives left in their places: variables that come
+	// from the caller, and style that each file allows itself.
+	const allowed = "SC2154,SC2034,SC1091,SC2016,SC2086,SC2017,SC1128,SC2317,SC2329,SC2119,SC2120"
+	for name, text := range files {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, name+".sh")
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out, err := exec.Command(shellcheck, "-s", "sh", "-e", allowed, path).CombinedOutput()
+			if err != nil {
+				t.Errorf("%s", out)
+			}
+		})
+	}
+}
+
+// Every script must be readable by every shell.
+func TestScriptsParse(t *testing.T) {
+	script, err := Script(guardFunctions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	everyShell(t, func(t *testing.T, m machine) {
+		for _, text := range []string{
+			script, compact(libText) + guardFunctions + compact(watchdogText),
+			compact(libText) + compact(launchText), compact(libText) + compact(wrapperText),
+			compact(libText) + compact(statusText) + compact(pollText),
+			compact(libText) + compact(statusText) + compact(cancelText),
+			compact(filesText), compact(hashText), compact(libText) + compact(requestText),
+			compact(libText) + compact(diskText), readScript, writeScript,
+		} {
+			cmd := exec.Command(m.sh, "-n")
+			cmd.Stdin = strings.NewReader(text)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s\n%s", err, out, text)
+			}
+		}
+	})
+}
+
+func TestCompactKeepsMeaning(t *testing.T) {
+	for _, text := range []string{bootstrapText, watchdogText, launchText, pollText} {
+		if got := compact(compact(text)); got != compact(text) {
+			t.Error("compacting twice changes the text")
+		}
+	}
+}

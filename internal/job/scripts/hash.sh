@@ -1,0 +1,34 @@
+# shellcheck shell=sh disable=SC2154,SC2016
+# Prints "sha256 size mode name" and a NUL for each name on standard input. File
+# content goes to the hash program on its standard input, so that no name can be
+# taken for an option.
+cd "$ob_run" || exit 1
+if command -v sha256sum >/dev/null 2>&1; then
+	ob_hash=sha256sum
+elif command -v openssl >/dev/null 2>&1; then
+	ob_hash='openssl dgst -sha256 -r'
+elif command -v python3 >/dev/null 2>&1; then
+	ob_hash=python
+else
+	printf 'the image has none of sha256sum, openssl and python3, one of which is needed to verify results\n' >&2
+	exit 1
+fi
+export ob_hash
+xargs -0 sh -c '
+python() {
+	python3 -c "import hashlib,sys
+h=hashlib.sha256()
+for b in iter(lambda: sys.stdin.buffer.read(1<<20), b\"\"): h.update(b)
+print(h.hexdigest())"
+}
+for f do
+	[ -f "$f" ] && [ ! -h "$f" ] || continue
+	read -r h rest <<END
+$($ob_hash <"$f")
+END
+	s=$(wc -c <"$f" | tr -d " ")
+	m=-
+	[ ! -x "$f" ] || m=x
+	printf "%s %s %s %s\\000" "$h" "$s" "$m" "$f"
+done
+' sh

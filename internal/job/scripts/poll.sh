@@ -1,0 +1,74 @@
+# shellcheck shell=sh disable=SC2154,SC2034
+# One look at the job: status, new bytes of its files, requests and disk, framed
+# so that no content can be taken for a frame.
+
+# ob_chunk NAME FILE AT MAX: "NAME at size length", then as many bytes and a line
+# break. AT below zero counts from the end; past the end starts over, because
+# the file was replaced.
+ob_chunk() {
+	ob_size=0
+	if [ -f "$2" ]; then
+		ob_size=$(wc -c 2>/dev/null <"$2")
+		ob_number "${ob_size##* }" 0
+		ob_size=$ob_n
+	fi
+	ob_at=$3
+	if [ "$ob_at" -lt 0 ]; then
+		ob_at=$((ob_size + ob_at))
+		[ "$ob_at" -ge 0 ] || ob_at=0
+	elif [ "$ob_at" -gt "$ob_size" ]; then
+		ob_at=0
+	fi
+	ob_count=$((ob_size - ob_at))
+	[ "$ob_count" -le "$4" ] || ob_count=$4
+	printf '%s %s %s %s\n' "$1" "$ob_at" "$ob_size" "$ob_count"
+	if [ "$ob_count" -gt 0 ]; then
+		dd if="$2" bs=65536 skip=$((ob_at / 65536)) count=$((ob_count / 65536 + 2)) 2>/dev/null |
+			tail -c "+$((ob_at % 65536 + 1))" | head -c "$ob_count"
+	fi
+	printf '\n'
+}
+
+ob_status || exit 1
+printf 'overbrainer-poll 1\nstate %s\n' "$ob_state"
+[ -z "$ob_job_pid" ] || printf 'pid %s\n' "$ob_job_pid"
+for ob_name in stage ended_by; do
+	if [ -f "$ob_run/.pod/$ob_name" ]; then
+		ob_word=
+		{ read -r ob_word ob_rest || :; } 2>/dev/null <"$ob_run/.pod/$ob_name"
+		case $ob_word in
+		*[!a-z_]* | "") ;;
+		*) printf '%s %s\n' "$ob_name" "$ob_word" ;;
+		esac
+	fi
+done
+printf 'now %s\n' "$(date +%s)"
+for ob_name in ended_at du; do
+	ob_number_in "$ob_run/.pod/$ob_name" ""
+	[ -z "$ob_n" ] || printf '%s %s\n' "$ob_name" "$ob_n"
+done
+if [ -e "$ob_run/snapshot.json" ]; then
+	printf 'proof 1\n'
+fi
+if [ -d "$ob_run" ]; then
+	ob_line=$(ob_bounded 5 "${OVERBRAINER_DF:-df}" -Pk "$ob_run" 2>/dev/null | tail -n 1)
+	# shellcheck disable=SC2086
+	set -- $ob_line
+	if [ "$#" -ge 6 ]; then
+		ob_number "$3" 0
+		ob_used=$ob_n
+		ob_number "$4" 0
+		printf 'df %s %s\n' "$ob_used" "$ob_n"
+		case $1 in
+		*:* | //*) printf 'shared 1\n' ;;
+		esac
+	fi
+fi
+if [ -f "$ob_run/snapshot.request" ]; then
+	ob_chunk request "$ob_run/snapshot.request" 0 1024
+fi
+ob_chunk log "$ob_run/job.log" "$ob_log_at" "$ob_log_max"
+if [ -n "$ob_metrics" ]; then
+	ob_chunk metrics "$ob_run/$ob_metrics" "$ob_metrics_at" "$ob_metrics_max"
+fi
+printf 'end\n'

@@ -1,0 +1,64 @@
+package remote
+
+import (
+	"bytes"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// readBuffer is how much is taken from the socket at once. The SSH library
+// asks for a few bytes, then for a packet's rest; asking the kernel for
+// hundreds of kilobytes instead saves most of the system calls of a download.
+const readBuffer = 256 << 10
+
+// watchedConn is a connection that knows when the other side was last heard
+// and whether it ever introduced itself as an SSH server.
+type watchedConn struct {
+	net.Conn
+	buf, rest []byte // only touched by Read, which SSH calls from one goroutine
+
+	start     time.Time
+	heard     atomic.Int64 // when bytes last arrived, in nanoseconds since start
+	sawBanner atomic.Bool
+	head      []byte // the first bytes, until the banner was seen
+}
+
+func newWatchedConn(nc net.Conn) *watchedConn {
+	return &watchedConn{Conn: nc, buf: make([]byte, readBuffer), start: time.Now()}
+}
+
+func (c *watchedConn) Read(p []byte) (int, error) {
+	if len(c.rest) == 0 {
+		n, err := c.Conn.Read(c.buf)
+		if n <= 0 {
+			return 0, err
+		}
+		c.heard.Store(int64(time.Since(c.start)))
+		c.rest = c.buf[:n]
+		if !c.sawBanner.Load() {
+			c.lookForBanner(c.rest)
+		}
+	}
+	n := copy(p, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+// lookForBanner notes a line that begins with SSH-. Servers may send other
+// lines before it.
+func (c *watchedConn) lookForBanner(b []byte) {
+	const limit = 64 << 10
+	if len(c.head) < limit {
+		c.head = append(c.head, b...)
+	}
+	if bytes.HasPrefix(c.head, []byte("SSH-")) || bytes.Contains(c.head, []byte("\nSSH-")) {
+		c.sawBanner.Store(true)
+		c.head = nil
+	}
+}
+
+// silence is how long nothing arrived.
+func (c *watchedConn) silence() time.Duration {
+	return time.Since(c.start) - time.Duration(c.heard.Load())
+}

@@ -1,0 +1,282 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"sync"
+)
+
+// part is a large file on its way here. It grows under a name made of its
+// expected digest, so that what is there is of use only to the same content.
+type part struct {
+	d       *download
+	f       File
+	stripes int
+	name    string // under the staging directory
+	ext     *extents
+
+	once sync.Once // opens the file
+	file *os.File
+	err  error
+	old  int64 // bytes that were there before
+
+	mu      sync.Mutex
+	pending int // channels that have not ended
+}
+
+func newPart(d *download, f File, stripes int) *part {
+	h := newHash()
+	_, _ = io.WriteString(h, f.Path)
+	p := &part{d: d, f: f, ext: newExtents(f.Size)}
+	p.name = path.Join(partsDir, f.SHA256+"-"+h.hex()[:16])
+	if info, err := d.root.Lstat(p.name); err == nil && info.Mode().IsRegular() && info.Size() <= f.Size {
+		if text, err := d.root.ReadFile(p.name + ".have"); err == nil {
+			p.ext.load(string(text))
+		}
+	}
+	p.old = p.ext.done()
+	d.meter.got(p.old)
+	p.stripes = max(1, min(stripes, len(p.ext.missing())))
+	return p
+}
+
+// jobs are one per channel; whichever ends last verifies the file.
+func (p *part) jobs() []func(context.Context) error {
+	hands := deal(p.ext.missing(), p.stripes)
+	if len(hands) == 0 {
+		hands = [][]span{nil} // all there, to be verified
+	}
+	p.pending = len(hands)
+	verified := make(chan error, 1)
+	jobs := make([]func(context.Context) error, len(hands))
+	for i, hand := range hands {
+		jobs[i] = func(ctx context.Context) error {
+			p.once.Do(func() {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				if p.err = p.open(); p.err == nil {
+					file := p.file
+					go func() { verified <- p.verify(ctx, file) }()
+				}
+			})
+			if p.err != nil {
+				return p.err
+			}
+			if len(hand) > 0 {
+				if err := p.receive(ctx, hand); err != nil {
+					return err
+				}
+			}
+			p.mu.Lock()
+			p.pending--
+			last := p.pending == 0
+			p.mu.Unlock()
+			if !last {
+				return nil
+			}
+			select {
+			case err := <-verified:
+				return p.again(ctx, err)
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	return jobs
+}
+
+// again fetches a file anew that was wrong and partly from an earlier
+// transfer: what lay here may have changed since.
+func (p *part) again(ctx context.Context, err error) error {
+	var wrong *VerifyError
+	if p.old == 0 || !errors.As(err, &wrong) || wrong.Got == "" {
+		return err
+	}
+	fresh := newPart(p.d, p.f, 1)
+	defer fresh.keep()
+	return fresh.jobs()[0](ctx)
+}
+
+func (p *part) open() error {
+	if err := p.d.root.Mkdir(partsDir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	flags, perm := os.O_RDWR|os.O_CREATE, fs.FileMode(0o666)
+	if p.f.Exec {
+		perm = 0o777
+	}
+	if p.old == 0 {
+		_ = p.d.root.Remove(p.name)
+		_ = p.d.root.Remove(p.name + ".have")
+		flags |= os.O_EXCL
+	}
+	var err error
+	p.file, err = p.d.root.OpenFile(p.name, flags, perm)
+	return err
+}
+
+// receive fills spans of the file from one channel.
+func (p *part) receive(ctx context.Context, spans []span) error {
+	proc, err := p.d.c.start(ctx, readScript(p.d.dir, p.f.Path, spans))
+	if err != nil {
+		return err
+	}
+	defer proc.end()
+	_ = proc.CloseWrite()
+	problems := make(chan string, 1)
+	go func() {
+		var text bytes.Buffer
+		keepHead(&text, proc.Stderr(), maxStderr)
+		problems <- printable(text.String())
+	}()
+	p.mu.Lock()
+	file := p.file
+	p.mu.Unlock()
+	buf := make([]byte, hashBuffer)
+	for _, s := range spans {
+		for at := int64(0); at < s.length; {
+			n, err := io.ReadFull(proc, buf[:min(int64(len(buf)), s.length-at)])
+			if n > 0 && (ctx.Err() == nil || err == nil) {
+				if _, err := file.WriteAt(buf[:n], s.offset+at); err != nil {
+					return err
+				}
+				at += int64(n)
+				p.ext.add(s.unit, int64(n))
+				p.d.meter.got(int64(n))
+			}
+			if err != nil {
+				return p.broken(ctx, proc, problems, err)
+			}
+		}
+		p.note(fmt.Sprintf("%d %d\n", s.unit, p.ext.length(s.unit)))
+	}
+	return nil
+}
+
+// note appends to what is known to be here. Without it a transfer that is
+// killed begins the file again, so its failure is none of the transfer's.
+func (p *part) note(line string) {
+	f, err := p.d.root.OpenFile(p.name+".have", os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err == nil {
+		_, _ = f.WriteString(line)
+		_ = f.Close()
+	}
+}
+
+// broken finds out why a channel ended early.
+func (p *part) broken(ctx context.Context, proc *process, problems <-chan string, err error) error {
+	exit, signal, waitErr := proc.wait(ctx)
+	if waitErr != nil {
+		return firstError(ctx.Err(), fmt.Errorf("receive %q: %w", p.f.Path, firstError(waitErr, err)))
+	}
+	reason := "it is shorter than it was"
+	if text := <-problems; exit != 0 {
+		reason = fmt.Sprintf("the machine could not read it (exit %d %s): %s", exit, signal, text)
+	}
+	return &VerifyError{Path: p.f.Path, Want: p.f.SHA256, Reason: reason}
+}
+
+// readScript writes spans of a file to standard output, one after the other.
+// dd's errors are dropped with its statistics, so the file is opened before.
+func readScript(dir, name string, spans []span) string {
+	var b strings.Builder
+	file := Quote("./" + name)
+	fmt.Fprintf(&b, "cd %s && : < %s || exit 1\nset --", Quote(dir), file)
+	for i := 0; i < len(spans); {
+		start, end := spans[i].offset, spans[i].offset+spans[i].length
+		for i++; i < len(spans) && spans[i].offset == end; i++ {
+			end += spans[i].length
+		}
+		fmt.Fprintf(&b, " %d %d", start/blockSize, (end-start+blockSize-1)/blockSize)
+	}
+	fmt.Fprintf(&b, `
+while [ $# -gt 1 ]; do
+dd if=%s bs=%d skip="$1" count="$2" 2>/dev/null || exit 2
+shift 2
+done`, file, blockSize)
+	return b.String()
+}
+
+// verify hashes the file behind the channels that fill it and, once it is
+// whole and right, puts it in its place.
+func (p *part) verify(ctx context.Context, file *os.File) error {
+	h := newHash()
+	buf := make([]byte, hashBuffer)
+	for at := int64(0); at < p.f.Size; {
+		if at == p.ext.frontier() {
+			select {
+			case <-p.ext.grown:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			continue
+		}
+		n, err := file.ReadAt(buf[:min(int64(len(buf)), p.ext.frontier()-at)], at)
+		if n == 0 {
+			return fmt.Errorf("read back %q: %w", p.f.Path, err)
+		}
+		h.Write(buf[:n])
+		at += int64(n)
+		p.d.meter.alive()
+	}
+	if got := h.hex(); got != p.f.SHA256 {
+		p.drop()
+		return &VerifyError{Path: p.f.Path, Want: p.f.SHA256, Got: got}
+	}
+	return p.place()
+}
+
+// place puts a verified file where it belongs.
+func (p *part) place() error {
+	if err := p.close(); err != nil {
+		return err
+	}
+	if dir := path.Dir(p.f.Path); dir != "." {
+		if err := p.d.root.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+	}
+	if err := p.d.root.Rename(p.name, p.f.Path); err != nil {
+		return err
+	}
+	_ = p.d.root.Remove(p.name + ".have")
+	return nil
+}
+
+// drop removes what was received.
+func (p *part) drop() {
+	_ = p.close()
+	_ = p.d.root.Remove(p.name)
+	_ = p.d.root.Remove(p.name + ".have")
+	p.d.meter.lost(p.ext.done())
+}
+
+func (p *part) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.file == nil {
+		return nil
+	}
+	err := p.file.Close()
+	p.file = nil
+	return err
+}
+
+// keep notes what is there of a file that is not complete.
+func (p *part) keep() {
+	p.mu.Lock()
+	open := p.file != nil
+	p.mu.Unlock()
+	if !open {
+		return
+	}
+	p.note(p.ext.text())
+	_ = p.close()
+}

@@ -1,0 +1,283 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// sending is a large file on its way to the machine. Several channels write
+// pieces of it, and one program there hashes it behind them.
+type sending struct {
+	u       *upload
+	f       File
+	stripes int
+	name    string // in the stage's parts
+	ext     *extents
+	old     int64
+
+	mu      sync.Mutex
+	pending int
+}
+
+func newSending(u *upload, f File, stripes int) *sending {
+	s := &sending{u: u, f: f, name: partName(f), ext: newExtents(f.Size)}
+	if notes, ok := u.notes[s.name]; ok {
+		s.ext.load(notes)
+		s.ext.wholeUnits()
+	}
+	s.old = s.ext.done()
+	u.meter.got(s.old)
+	s.stripes = max(1, min(stripes, len(s.ext.missing())))
+	return s
+}
+
+// partName is the name of a large file that is not in its place yet.
+func partName(f File) string {
+	h := newHash()
+	_, _ = io.WriteString(h, f.Path)
+	return f.SHA256 + "-" + h.hex()[:16]
+}
+
+// jobs are one per channel; whichever ends last waits for the digest.
+func (s *sending) jobs() []func(context.Context) error {
+	hands := deal(s.ext.missing(), s.stripes)
+	if len(hands) == 0 {
+		hands = [][]span{nil}
+	}
+	s.pending = len(hands)
+	verified := make(chan error, 1)
+	var begin sync.Once
+	jobs := make([]func(context.Context) error, len(hands))
+	for i, hand := range hands {
+		jobs[i] = func(ctx context.Context) error {
+			begin.Do(func() { go func() { verified <- s.verify(ctx) }() })
+			if len(hand) > 0 {
+				if err := s.send(ctx, hand); err != nil {
+					return err
+				}
+			}
+			s.mu.Lock()
+			s.pending--
+			last := s.pending == 0
+			s.mu.Unlock()
+			if !last {
+				return nil
+			}
+			select {
+			case err := <-verified:
+				return s.again(ctx, err)
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	return jobs
+}
+
+// again sends a file anew that was wrong and partly from an earlier upload.
+func (s *sending) again(ctx context.Context, err error) error {
+	var wrong *VerifyError
+	if err == nil {
+		s.u.mu.Lock()
+		defer s.u.mu.Unlock()
+		s.u.parts = append(s.u.parts, s.f)
+		return nil
+	}
+	if s.old == 0 || !errors.As(err, &wrong) || wrong.Got == "" {
+		return err
+	}
+	delete(s.u.notes, s.name)
+	return newSending(s.u, s.f, 1).jobs()[0](ctx)
+}
+
+// send writes pieces of the file over one channel. The machine answers each
+// unit with its number once it is written.
+func (s *sending) send(ctx context.Context, spans []span) error {
+	if !s.u.tools.whole {
+		// A dd that cannot count what comes from a pipe reads to its end.
+		for _, sp := range spans {
+			if err := s.sendSpans(ctx, []span{sp}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	// The numbers of the units must fit into a command.
+	const most = 2048
+	for ; len(spans) > most; spans = spans[most:] {
+		if err := s.sendSpans(ctx, spans[:most]); err != nil {
+			return err
+		}
+	}
+	return s.sendSpans(ctx, spans)
+}
+
+func (s *sending) sendSpans(ctx context.Context, spans []span) error {
+	p, err := s.u.c.start(ctx, s.writeScript(spans))
+	if err != nil {
+		return err
+	}
+	defer p.end()
+	total := int64(0)
+	for _, sp := range spans {
+		total += sp.length
+	}
+	sent := &sentCounter{u: s.u, limit: total}
+	acked := 0
+	ans := s.u.listen(p, func(line string) {
+		if acked < len(spans) && line == strconv.Itoa(spans[acked].unit) {
+			s.ext.add(spans[acked].unit, spans[acked].length)
+			acked++
+		}
+	})
+	err = s.copySpans(ctx, io.MultiWriter(p, sent), spans)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if err == nil {
+		_ = p.CloseWrite()
+	}
+	if _, err := ans.wait(ctx, p); err != nil {
+		return fmt.Errorf("write %q on the machine: %w", s.f.Path, err)
+	}
+	if acked != len(spans) {
+		return fmt.Errorf("write %q on the machine: %d of %d pieces acknowledged", s.f.Path, acked, len(spans))
+	}
+	s.u.meter.got(total - sent.claimed)
+	return nil
+}
+
+// copySpans reads the pieces and writes them to the channel.
+func (s *sending) copySpans(ctx context.Context, w io.Writer, spans []span) error {
+	r, err := s.u.Open(s.f)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	buf := make([]byte, hashBuffer)
+	at := int64(0)
+	for _, sp := range spans {
+		if at != sp.offset {
+			if _, err := r.Seek(sp.offset, io.SeekStart); err != nil {
+				return fmt.Errorf("read %q: %w", s.f.Path, err)
+			}
+			at = sp.offset
+		}
+		for end := sp.offset + sp.length; at < end; {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			n, err := io.ReadFull(r, buf[:min(int64(len(buf)), end-at)])
+			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				return changed(s.f, "it is shorter than it was")
+			}
+			if err != nil {
+				return fmt.Errorf("read %q: %w", s.f.Path, err)
+			}
+			if _, err := w.Write(buf[:n]); err != nil {
+				return err
+			}
+			at += int64(n)
+		}
+	}
+	return nil
+}
+
+// writeScript takes pieces of the file from standard input, one after the
+// other, and says and notes each one that is written. A connection that is cut
+// ends a piece early, which is no error to dd: it has to have counted all of
+// its blocks. Where it cannot count them, nothing is noted for later.
+func (s *sending) writeScript(spans []span) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "cd %s || exit 1\nset --", Quote(path.Join(s.u.stage, "parts")))
+	for _, sp := range spans {
+		full, rest := sp.length/blockSize, 0
+		if sp.length%blockSize > 0 {
+			rest = 1
+		}
+		fmt.Fprintf(&b, " %d %d %d+%d %d", sp.offset/blockSize, full+int64(rest), full, rest, sp.unit)
+	}
+	count, note := `count="$2" iflag=fullblock`, fmt.Sprintf(`read -r n r <"$e"
+[ "$n" = "$3" ] || exit 3
+echo "$4 %d" >>"$f.have"`, s.ext.unit)
+	if !s.u.tools.whole {
+		count, note = "", ""
+	}
+	fmt.Fprintf(&b, `
+f=%s
+e="$f.$4.err"
+while [ $# -gt 3 ]; do
+dd of="$f" bs=%d seek="$1" conv=notrunc %s 2>"$e" || { cat "$e" >&2; exit 2; }
+%s
+echo "$4"
+shift 4
+done`, Quote(s.name), blockSize, count, note)
+	return b.String()
+}
+
+// verify hashes the file on the machine behind the channels that fill it.
+func (s *sending) verify(ctx context.Context) error {
+	select {
+	case s.u.hashes <- struct{}{}:
+		defer func() { <-s.u.hashes }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	script := fmt.Sprintf(`%scd %s || exit 1
+while read -r s c; do
+dd if=%s bs=%d skip="$s" count="$c" 2>/dev/null
+echo . >&2
+done | h`, s.u.tools.hash, Quote(path.Join(s.u.stage, "parts")), Quote(s.name), blockSize)
+	p, err := s.u.c.start(ctx, script)
+	if err != nil {
+		return err
+	}
+	defer p.end()
+	ans := s.u.listen(p, nil)
+	if err := s.lead(ctx, p); err != nil {
+		return err
+	}
+	_ = p.CloseWrite()
+	out, err := ans.wait(ctx, p)
+	if err != nil {
+		return fmt.Errorf("hash %q on the machine: %w", s.f.Path, err)
+	}
+	digests, err := parseHashes(out, 1)
+	if err != nil {
+		return fmt.Errorf("hash %q on the machine: %w", s.f.Path, err)
+	}
+	if digests[0] != s.f.SHA256 {
+		s.u.meter.lost(s.ext.done())
+		return &VerifyError{Path: s.f.Path, Want: s.f.SHA256, Got: digests[0]}
+	}
+	return nil
+}
+
+// lead tells the hash program which blocks are there, in their order, in
+// pieces that are worth a program each.
+func (s *sending) lead(ctx context.Context, w io.Writer) error {
+	const piece = 16 << 20
+	for at := int64(0); at < s.f.Size; {
+		front := s.ext.frontier()
+		if front < s.f.Size && front-at < piece {
+			select {
+			case <-s.ext.grown:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			continue
+		}
+		// The frontier of an upload is at a unit's end: at whole blocks.
+		if _, err := fmt.Fprintf(w, "%d %d\n", at/blockSize, (front-at+blockSize-1)/blockSize); err != nil {
+			return err
+		}
+		at = front
+	}
+	return nil
+}

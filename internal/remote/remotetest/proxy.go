@@ -1,0 +1,183 @@
+package remotetest
+
+import (
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Proxy passes TCP connections on to a server and can be told to misbehave.
+type Proxy struct {
+	Host string
+	Port int
+
+	target   string
+	delay    time.Duration
+	up, down atomic.Int64 // bytes taken from the client, from the server
+	budget   atomic.Int64 // bytes from the server until the cut; negative: none
+
+	mu     sync.Mutex
+	thaw   chan struct{} // closed when nothing is frozen
+	conns  map[net.Conn]bool
+	closed bool
+}
+
+// StartProxy starts a proxy before a server, which delays each byte by delay
+// in each direction. It ends with the test.
+func StartProxy(t testing.TB, s *Server, delay time.Duration) *Proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	thaw := make(chan struct{})
+	close(thaw)
+	p := &Proxy{
+		Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port,
+		target: net.JoinHostPort(s.Host, strconv.Itoa(s.Port)),
+		delay:  delay, thaw: thaw, conns: map[net.Conn]bool{},
+	}
+	p.budget.Store(-1)
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() { p.serve(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		p.mu.Lock()
+		p.closed = true
+		p.mu.Unlock()
+		p.Thaw()
+		p.Cut()
+		serving.Wait()
+	})
+	return p
+}
+
+// Up is how many bytes clients sent so far.
+func (p *Proxy) Up() int64 { return p.up.Load() }
+
+// Down is how many bytes servers sent so far.
+func (p *Proxy) Down() int64 { return p.down.Load() }
+
+// Cut closes every connection.
+func (p *Proxy) Cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for conn := range p.conns {
+		_ = conn.Close()
+	}
+}
+
+// CutAfter closes every connection once servers have sent n more bytes.
+func (p *Proxy) CutAfter(n int64) { p.budget.Store(n) }
+
+// Freeze keeps connections open and passes nothing on until Thaw.
+func (p *Proxy) Freeze() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.thaw:
+		p.thaw = make(chan struct{})
+	default:
+	}
+}
+
+// Thaw ends a Freeze. What was held back is passed on.
+func (p *Proxy) Thaw() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.thaw:
+	default:
+		close(p.thaw)
+	}
+}
+
+func (p *Proxy) frozen() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.thaw
+}
+
+// hold remembers a connection to be cut; false when the proxy is closed.
+func (p *Proxy) hold(conn net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		_ = conn.Close()
+		return false
+	}
+	p.conns[conn] = true
+	return true
+}
+
+func (p *Proxy) serve(client net.Conn) {
+	if !p.hold(client) {
+		return
+	}
+	server, err := net.Dial("tcp", p.target)
+	if err != nil || !p.hold(server) {
+		_ = client.Close()
+		return
+	}
+	var both sync.WaitGroup
+	both.Go(func() { p.pass(server, client, &p.up, nil) })
+	both.Go(func() { p.pass(client, server, &p.down, &p.budget) })
+	both.Wait()
+	p.mu.Lock()
+	delete(p.conns, client)
+	delete(p.conns, server)
+	p.mu.Unlock()
+}
+
+// packet is what was read at once and when it may go on.
+type packet struct {
+	data []byte
+	due  time.Time
+}
+
+// pass copies one direction until either side ends, then closes both.
+func (p *Proxy) pass(dst, src net.Conn, count, budget *atomic.Int64) {
+	line := make(chan packet, 4096)
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for pk := range line {
+			if wait := time.Until(pk.due); wait > 0 {
+				<-time.After(wait)
+			}
+			<-p.frozen()
+			if _, err := dst.Write(pk.data); err != nil {
+				_ = src.Close()
+			}
+		}
+		_ = dst.Close()
+	})
+	for {
+		buf := make([]byte, 64<<10)
+		n, err := src.Read(buf)
+		if n > 0 {
+			count.Add(int64(n))
+			line <- packet{buf[:n], time.Now().Add(p.delay)}
+		}
+		if budget != nil && budget.Load() >= 0 && budget.Add(-int64(n)) < 0 {
+			budget.Store(-1)
+			p.Cut()
+		}
+		if err != nil {
+			break
+		}
+	}
+	close(line)
+	_ = src.Close()
+	writing.Wait()
+}

@@ -1,0 +1,74 @@
+package remote
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/overbrainer/overbrainer/internal/remote/remotetest"
+)
+
+func TestPull(t *testing.T) {
+	servers(t, func(t *testing.T, s *remotetest.Server) {
+		src, dst := t.TempDir(), filepath.Join(t.TempDir(), "new", "dest")
+		files := strange()
+		list := tree(t, src, files)
+		files["run.sh"] = []byte("#!/bin/sh\n")
+		list = append(list, put(t, src, "run.sh", files["run.sh"], true))
+		put(t, src, "unlisted", []byte("x"), false)
+		c := dial(t, s, nil)
+		var done, total int64
+		err := c.Pull(within(t, time.Minute), Pull{Dir: src, Files: list, Dest: dst,
+			Progress: func(d, n int64) { done, total = d, n }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, dst, files)
+		if done != total || total == 0 {
+			t.Errorf("progress ended at %d of %d", done, total)
+		}
+		isExec(t, filepath.Join(dst, "run.sh"), true)
+		isExec(t, filepath.Join(dst, "plain.txt"), false)
+	})
+}
+
+func TestPush(t *testing.T) {
+	servers(t, func(t *testing.T, s *remotetest.Server) {
+		src, dst := t.TempDir(), filepath.Join(t.TempDir(), "run dir's", "x")
+		files := strange()
+		list := tree(t, src, files)
+		files["run.sh"], files["big.sh"] = []byte("#!/bin/sh\n"), content(9, smallFile*2)
+		list = append(list, put(t, src, "run.sh", files["run.sh"], true), put(t, src, "big.sh", files["big.sh"], true))
+		c := dial(t, s, nil)
+		var done, total int64
+		push := Push{Dir: dst, Staging: dst + "/.staging", Files: list, Open: opener(src),
+			Progress: func(d, n int64) { done, total = d, n }}
+		for range 2 { // the second finds everything in its place
+			if err := c.Push(within(t, time.Minute), push); err != nil {
+				t.Fatal(err)
+			}
+			same(t, dst, files)
+			if done != total || total == 0 {
+				t.Errorf("progress ended at %d of %d", done, total)
+			}
+		}
+		isExec(t, filepath.Join(dst, "run.sh"), true)
+		isExec(t, filepath.Join(dst, "big.sh"), true)
+		isExec(t, filepath.Join(dst, "plain.txt"), false)
+		if _, err := os.Lstat(dst + "/.staging"); err == nil {
+			t.Error("the staging directory is still there")
+		}
+	})
+}
+
+func isExec(t *testing.T, file string, want bool) {
+	t.Helper()
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := info.Mode()&0o111 != 0; got != want {
+		t.Errorf("%s has mode %s", file, info.Mode())
+	}
+}

@@ -1,0 +1,65 @@
+package ui
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+
+	"github.com/overbrainer/overbrainer/plan"
+)
+
+// Problem is an error as it is told to whoever ran the command.
+type Problem struct {
+	// Code names the sort of error and does not change between versions.
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Address string `json:"address,omitempty"`
+	// ID is of what was left behind: a pod, a run, a claim.
+	ID string `json:"id,omitempty"`
+	// Hint is what to do next.
+	Hint string `json:"hint,omitempty"`
+	// Diagnostics are the places in the configuration, where there are some.
+	Diagnostics []plan.Diagnostic `json:"diagnostics,omitempty"`
+}
+
+// WriteJSON writes the error as one line.
+func (p Problem) WriteJSON(w io.Writer) error {
+	return JSONLine(w, map[string]any{"error": p})
+}
+
+// Write tells the error to a person.
+func (p Problem) Write(w io.Writer, look Look) error {
+	out := &printer{w: w}
+	if len(p.Diagnostics) > 0 {
+		out.err = WriteDiagnostics(w, p.Diagnostics, look)
+	} else {
+		lines := strings.Split(p.Message, "\n")
+		out.line(look.paint(red, "Error: "), clean(lines[0]))
+		for _, l := range lines[1:] {
+			out.line("  ", clean(l))
+		}
+	}
+	if p.Hint != "" {
+		for i, l := range strings.Split(p.Hint, "\n") {
+			if i == 0 {
+				out.line()
+			}
+			out.line("  ", clean(l))
+		}
+	}
+	return out.err
+}
+
+// JSONLine writes v as one line.
+func JSONLine(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// Warn tells it as a warning.
+func (p Problem) Warn(w io.Writer, look Look) error {
+	out := &printer{w: w}
+	out.line(look.paint(yellow, "Warning: "), clean(p.Message))
+	return out.err
+}

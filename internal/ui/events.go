@@ -1,0 +1,227 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/overbrainer/overbrainer/apply"
+	"github.com/overbrainer/overbrainer/internal/safetext"
+	"github.com/overbrainer/overbrainer/plan"
+)
+
+// Events is a view of a plan's execution. Its methods may be called from
+// several goroutines.
+type Events interface {
+	Event(apply.Event)
+	// Close ends the view; a line that is redrawn stays as it was last.
+	Close()
+}
+
+// JSONEvents writes one object per line. The first carries the plan, when
+// there is one.
+func JSONEvents(w io.Writer, p *plan.Plan) (Events, error) {
+	v := &jsonEvents{w: w}
+	if p == nil {
+		return v, nil
+	}
+	text, err := p.JSON()
+	if err != nil {
+		return nil, err
+	}
+	_, err = fmt.Fprintf(w, "{\"format_version\":%q,\"type\":\"plan\",\"plan\":%s}\n", plan.FormatVersion, strings.TrimSpace(string(text)))
+	return v, err
+}
+
+type jsonEvents struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// eventLine is the JSON form of an event.
+type eventLine struct {
+	Type       string             `json:"type"`
+	Time       time.Time          `json:"time"`
+	Address    string             `json:"address,omitempty"`
+	RunID      string             `json:"run_id,omitempty"`
+	PodID      string             `json:"pod_id,omitempty"`
+	Message    string             `json:"message,omitempty"`
+	Phase      string             `json:"phase,omitempty"`
+	Step       int64              `json:"step,omitempty"`
+	MaxSteps   int64              `json:"max_steps,omitempty"`
+	Metrics    map[string]float64 `json:"metrics,omitempty"`
+	SpentUSD   float64            `json:"spent_usd,omitempty"`
+	CapUSD     float64            `json:"cap_usd,omitempty"`
+	RateUSD    float64            `json:"hourly_usd,omitempty"`
+	Done       int64              `json:"bytes_done,omitempty"`
+	Total      int64              `json:"bytes_total,omitempty"`
+	Rate       float64            `json:"bytes_per_second,omitempty"`
+	GPUType    string             `json:"gpu_type,omitempty"`
+	DataCenter string             `json:"data_center,omitempty"`
+	Line       string             `json:"line,omitempty"`
+	State      string             `json:"state,omitempty"`
+	Reason     string             `json:"reason,omitempty"`
+	ExitCode   *int               `json:"exit_code,omitempty"`
+	Dir        string             `json:"dir,omitempty"`
+	Seconds    float64            `json:"seconds,omitempty"`
+}
+
+func (v *jsonEvents) Event(e apply.Event) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	// A reader that went away ends nothing.
+	_ = JSONLine(v.w, eventLine{
+		Type: string(e.Kind), Time: e.Time.UTC(), Address: e.Address, RunID: e.RunID, PodID: e.PodID,
+		Message: e.Message, Phase: e.Phase, Step: e.Step, MaxSteps: e.MaxSteps, Metrics: e.Metrics,
+		SpentUSD: e.SpentUSD, CapUSD: e.CapUSD, RateUSD: e.RateUSD,
+		Done: e.Done, Total: e.Total, Rate: e.Rate, GPUType: e.GPUType, DataCenter: e.DataCenter,
+		Line: e.Line, State: e.State, Reason: e.Reason, ExitCode: e.ExitCode, Dir: e.Dir, Seconds: e.Seconds,
+	})
+}
+
+func (v *jsonEvents) Close() {}
+
+// PlainEvents writes timestamped lines, for logs and pipes.
+func PlainEvents(w io.Writer) Events { return &plainEvents{w: w, said: map[string]time.Time{}} }
+
+type plainEvents struct {
+	mu   sync.Mutex
+	w    io.Writer
+	said map[string]time.Time // when progress of an address was last written
+}
+
+// quiet is how long a plain view says nothing about mere progress.
+const quiet = 10 * time.Second
+
+func (v *plainEvents) Event(e apply.Event) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	text := sentence(e)
+	switch e.Kind {
+	case apply.EventProgress, apply.EventTransfer:
+		if last, ok := v.said[e.Address]; ok && e.Time.Sub(last) < quiet {
+			return
+		}
+		v.said[e.Address] = e.Time
+		text = status(newRow(e))
+	case apply.EventLog:
+		text = "| " + safetext.OneLine(e.Line)
+	}
+	if text == "" {
+		return
+	}
+	fmt.Fprintf(v.w, "%s %s%s\n", e.Time.UTC().Format("15:04:05"), prefix(e), text)
+}
+
+func (v *plainEvents) Close() {}
+
+func prefix(e apply.Event) string {
+	if e.Address == "" {
+		return ""
+	}
+	return clean(e.Address) + " "
+}
+
+// sentence says an event in words; "" for one that only moves a row.
+func sentence(e apply.Event) string {
+	m := clean(e.Message)
+	switch e.Kind {
+	case apply.EventWarning:
+		return "warning: " + m
+	case apply.EventFailed:
+		return "failed: " + m
+	case apply.EventPhase:
+		if m == "" {
+			m = clean(e.Phase)
+		}
+		return m
+	case apply.EventEnded:
+		return ended(e)
+	}
+	if m == "" {
+		m = string(e.Kind)
+		if e.PodID != "" {
+			m += " " + clean(e.PodID)
+		}
+	}
+	return m
+}
+
+// ended words the end of a run.
+func ended(e apply.Event) string {
+	text := e.State
+	if e.Reason != "" {
+		text += " (" + e.Reason
+		if e.ExitCode != nil && *e.ExitCode != 0 {
+			text += fmt.Sprintf(" %d", *e.ExitCode)
+		}
+		text += ")"
+	}
+	if e.Seconds > 0 {
+		text += " after " + Span(time.Duration(e.Seconds*float64(time.Second)))
+	}
+	if e.SpentUSD > 0 {
+		text += ", about " + USD(e.SpentUSD)
+	}
+	if e.Dir != "" {
+		text += ", in " + clean(e.Dir)
+	}
+	if e.Message != "" {
+		text += ": " + clean(e.Message)
+	}
+	return clean(text)
+}
+
+// status is a row's progress in words.
+func status(r row) string {
+	parts := []string{clean(r.phase)}
+	if r.total > 0 {
+		parts = append(parts, fmt.Sprintf("%s of %s", Bytes(r.done), Bytes(r.total)))
+		if r.rate > 0 {
+			parts = append(parts, Bytes(int64(r.rate))+"/s")
+			if left := float64(r.total - r.done); left > 0 {
+				parts = append(parts, Span(time.Duration(left/r.rate*float64(time.Second)))+" left")
+			}
+		}
+	}
+	if r.step > 0 {
+		s := fmt.Sprintf("step %d", r.step)
+		if r.maxSteps > 0 {
+			s += fmt.Sprintf("/%d", r.maxSteps)
+		}
+		parts = append(parts, s)
+	}
+	for _, name := range shownMetrics(r.metrics) {
+		parts = append(parts, clean(name)+" "+number(r.metrics[name]))
+	}
+	if r.spent > 0 || r.cap > 0 {
+		s := USD(r.spent)
+		if r.cap > 0 {
+			s += " of " + USD(r.cap)
+		}
+		parts = append(parts, s)
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+}
+
+// shownMetrics picks loss, or what is there by name, two at most.
+func shownMetrics(m map[string]float64) []string {
+	var names []string
+	for _, n := range []string{"loss", "eval_loss"} {
+		if _, ok := m[n]; ok {
+			names = append(names, n)
+		}
+	}
+	if len(names) > 0 {
+		return names
+	}
+	rest := slices.Sorted(maps.Keys(m))
+	rest = slices.DeleteFunc(rest, func(n string) bool {
+		return n == "step" || n == "max_steps" || n == "time" || n == "epoch"
+	})
+	return rest[:min(2, len(rest))]
+}

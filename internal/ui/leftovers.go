@@ -1,0 +1,48 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/overbrainer/overbrainer/plan"
+)
+
+// Leftovers lists what exists outside a plan's steps, what it costs an hour, a
+// day and a month, and the command that ends it.
+func Leftovers(w io.Writer, left []plan.Leftover, look Look) error {
+	if len(left) == 0 {
+		return nil
+	}
+	p := &printer{w: w}
+	p.line()
+	p.line(look.Bold("Left over:"))
+	for _, l := range left {
+		name := l.ID
+		if name == "" {
+			name = l.RunID
+		}
+		cost := ""
+		switch {
+		case l.MonthlyUSD != nil:
+			cost = USD(*l.MonthlyUSD) + " a month"
+		case l.Hourly == nil && (l.Kind == "secret" || l.Kind == "unanswered"):
+		case l.Hourly == nil:
+			cost = "at an unknown price"
+		case *l.Hourly > 0:
+			h := *l.Hourly
+			cost = fmt.Sprintf("%s an hour, %s a day, %s a month", Price(h), USD(h*24), USD(h*hoursAMonth))
+		}
+		p.line("  ", look.paint(yellow, pad(l.Kind, 10)), " ", look.Bold(clean(name)))
+		for _, text := range []string{clean(l.Note), cost} {
+			for _, line := range wrap(text, look.Columns()-13) {
+				if line != "" {
+					p.line("             ", line)
+				}
+			}
+		}
+		if l.Fix != "" {
+			p.line("             ends with: ", look.paint(cyan, clean(l.Fix)))
+		}
+	}
+	return p.err
+}

@@ -1,0 +1,181 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/overbrainer/overbrainer/apply"
+	"github.com/overbrainer/overbrainer/internal/safetext"
+	"github.com/overbrainer/overbrainer/plan"
+)
+
+// Outcome tells a person what executing a plan came to. Errors are told by
+// whoever ran it.
+func Outcome(w io.Writer, o apply.Outcome, look Look) error {
+	p := &printer{w: w}
+	t := Table{Columns: []string{"RUN", "STATE", ">TIME", ">COST", "RESULTS"}}
+	for _, r := range o.Runs {
+		what := r.State
+		if r.Reason != "" {
+			what += " (" + r.Reason
+			if r.ExitCode != nil && *r.ExitCode != 0 {
+				what += fmt.Sprintf(" %d", *r.ExitCode)
+			}
+			what += ")"
+		}
+		if r.Detached {
+			what = "goes on"
+		}
+		t.Add(r.Address, what, Span(time.Duration(r.Seconds*float64(time.Second))), USD(r.CostUSD), r.Dir)
+	}
+	if len(t.Rows) > 0 {
+		p.line()
+		p.err = t.Write(w, look)
+	}
+	for _, r := range o.Runs {
+		p.tail(r, look)
+	}
+	for _, s := range o.Skipped {
+		p.line(look.paint(yellow, "skipped "), clean(s.Address), ": ", clean(s.Because), " failed")
+	}
+	for _, s := range o.Waiting {
+		p.line(look.paint(yellow, "waiting "), clean(s.Address), ": for ", clean(s.Because))
+	}
+	for _, c := range o.Checks {
+		if c.Status != "pass" {
+			p.line(look.paint(red, "check "+clean(c.Name)+": "+c.Status), " (", clean(c.Where), ") ", clean(c.Message))
+		}
+	}
+	for _, m := range o.Messages {
+		p.line()
+		for _, para := range strings.Split(m, "\n") {
+			for _, line := range wrap(clean(para), look.Columns()) {
+				p.line(line)
+			}
+		}
+	}
+	if p.err == nil {
+		p.err = Leftovers(w, left(o.Left), look)
+	}
+	if len(o.Outputs) > 0 && p.err == nil {
+		p.line()
+		p.line(look.Bold("Outputs:"))
+		p.line()
+		p.err = Outputs(w, o.Outputs)
+	}
+	return p.err
+}
+
+// tail shows the last lines of a failed job's log.
+func (p *printer) tail(r apply.RunOutcome, look Look) {
+	if r.Message != "" && r.State != "succeeded" {
+		text := clean(r.Message)
+		if !strings.HasPrefix(text, r.Address+":") {
+			text = clean(r.Address) + ": " + text
+		}
+		p.line()
+		for _, line := range wrap(text, look.Columns()) {
+			p.line(line)
+		}
+	}
+	if len(r.Tail) == 0 {
+		return
+	}
+	p.line()
+	p.line(look.Bold("The last lines of " + clean(r.Address) + ":"))
+	for _, l := range r.Tail {
+		p.line("  ", look.paint(dim, "| "), safetext.OneLine(l))
+	}
+}
+
+func left(in []apply.Left) []plan.Leftover {
+	out := make([]plan.Leftover, 0, len(in))
+	for _, l := range in {
+		o := plan.Leftover{Kind: l.Kind, RunID: l.RunID, Address: l.Address, ID: l.ID, Note: l.Note, Fix: l.Fix}
+		if o.Note == "" {
+			o.Note = l.Address
+		}
+		switch {
+		case l.RateUSD > 0:
+			o.Hourly = &l.RateUSD
+		case l.Monthly > 0:
+			o.MonthlyUSD = &l.Monthly
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// OutcomeJSON is the last line of a stream of events.
+func OutcomeJSON(w io.Writer, o apply.Outcome, now time.Time, exit int) error {
+	type run struct {
+		Address   string  `json:"address"`
+		RunID     string  `json:"run_id"`
+		PodID     string  `json:"pod_id"`
+		State     string  `json:"state"`
+		Reason    string  `json:"reason"`
+		Message   string  `json:"message,omitempty"`
+		ExitCode  *int    `json:"exit_code"`
+		GPUType   string  `json:"gpu_type"`
+		CostUSD   float64 `json:"cost_usd"`
+		Seconds   float64 `json:"seconds"`
+		Dir       string  `json:"dir"`
+		Retrieved bool    `json:"retrieved"`
+		Detached  bool    `json:"detached"`
+	}
+	type skipped struct {
+		Address string `json:"address"`
+		Because string `json:"because"`
+	}
+	type output struct {
+		Sensitive bool `json:"sensitive"`
+		Type      any  `json:"type"`
+		Value     any  `json:"value"`
+	}
+	doc := struct {
+		Type     string             `json:"type"`
+		Time     time.Time          `json:"time"`
+		ExitCode int                `json:"exit_code"`
+		Runs     []run              `json:"runs"`
+		Skipped  []skipped          `json:"skipped"`
+		Waiting  []skipped          `json:"waiting"`
+		Checks   []plan.CheckResult `json:"checks"`
+		Left     []plan.Leftover    `json:"leftovers"`
+		Messages []string           `json:"messages"`
+		Outputs  map[string]output  `json:"outputs"`
+		Errors   []string           `json:"errors"`
+	}{
+		Type: "outcome", Time: now.UTC(), ExitCode: exit, Runs: []run{}, Skipped: []skipped{}, Waiting: []skipped{},
+		Checks: []plan.CheckResult{}, Left: left(o.Left), Messages: append([]string{}, o.Messages...), Outputs: map[string]output{},
+		Errors: []string{},
+	}
+	for _, r := range o.Runs {
+		doc.Runs = append(doc.Runs, run{
+			Address: r.Address, RunID: r.RunID, PodID: r.PodID, State: r.State, Reason: r.Reason, Message: r.Message,
+			ExitCode: r.ExitCode, GPUType: r.GPUType, CostUSD: r.CostUSD, Seconds: r.Seconds, Dir: r.Dir,
+			Retrieved: r.Retrieved, Detached: r.Detached,
+		})
+	}
+	for _, s := range o.Skipped {
+		doc.Skipped = append(doc.Skipped, skipped(s))
+	}
+	for _, s := range o.Waiting {
+		doc.Waiting = append(doc.Waiting, skipped(s))
+	}
+	for _, c := range o.Checks {
+		doc.Checks = append(doc.Checks, plan.CheckResult{Name: c.Name, Status: c.Status, Message: c.Message, Where: c.Where})
+	}
+	for _, err := range o.Errors {
+		doc.Errors = append(doc.Errors, err.Error())
+	}
+	for name, v := range o.Outputs {
+		one := output{Sensitive: v.Sensitive, Type: v.Type, Value: v.Value}
+		if v.Sensitive {
+			one.Value = nil
+		}
+		doc.Outputs[name] = one
+	}
+	return JSONLine(w, doc)
+}

@@ -1,0 +1,189 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/overbrainer/overbrainer/plan"
+)
+
+// Plan shows p to a person: every action and why, what each run would be
+// placed on and cost, what moved in the catalog, what is left over, the totals.
+func Plan(w io.Writer, p *plan.Plan, look Look) error {
+	v := planView{printer: &printer{w: w}, plan: p, look: look}
+	v.steps()
+	v.offers()
+	v.catalog()
+	v.outputs()
+	v.leftovers()
+	v.checks()
+	v.totals()
+	return v.err
+}
+
+type planView struct {
+	*printer
+	plan *plan.Plan
+	look Look
+}
+
+// sign is what stands before an address, and its colour.
+func sign(a plan.Action) (mark, color string) {
+	switch a {
+	case plan.Run, plan.Create:
+		return "+", green
+	case plan.Adopt:
+		return "=", green
+	case plan.Rerun:
+		return "-/+", yellow
+	case plan.Resume, plan.Attach, plan.Collect, plan.Grow, plan.Refresh:
+		return "~", yellow
+	case plan.Destroy, plan.Sweep:
+		return "-", red
+	case plan.Forget:
+		return ".", dim
+	}
+	return " ", dim
+}
+
+func (v planView) steps() {
+	var shown []*plan.Step
+	for _, s := range v.plan.Steps {
+		if s.Action != plan.NoOp {
+			shown = append(shown, s)
+		}
+	}
+	for _, m := range v.plan.Moves {
+		v.line(v.look.paint(yellow, "  > "), v.look.Bold(clean(m.From)), " is now ", v.look.Bold(clean(m.To)))
+	}
+	switch {
+	case len(shown) > 0:
+	case v.plan.HasChanges():
+		v.line("No run and no volume changes.")
+		return
+	case v.plan.Applyable && v.plan.Destroying:
+		v.line("No changes. There is nothing to remove.")
+		return
+	case v.plan.Applyable:
+		v.line("No changes. What the configuration asks for is there.")
+		return
+	default:
+		return
+	}
+	where := ""
+	if v.plan.Project.Simulated {
+		where = " on the simulator (nothing is rented, nothing is paid)"
+	}
+	v.line(v.look.Bold("overbrainer will do this" + where + ":"))
+	var before *plan.Step
+	for _, s := range shown {
+		v.line()
+		v.step(s, before)
+		before = s
+	}
+}
+
+// step shows one action; before is the one shown above it.
+func (v planView) step(s, before *plan.Step) {
+	mark, color := sign(s.Action)
+	title := fmt.Sprintf("%s %s", v.look.paint(color, fmt.Sprintf("%3s", mark)), v.look.Bold(clean(s.Address)))
+	v.line(title, "  ", v.look.paint(color, verb(s.Action)))
+	v.field("because", clean(s.Reason))
+	if len(s.ChangedInputs) > 0 {
+		v.field("changed", clean(list(s.ChangedInputs, 6)))
+	}
+	if s.Run != nil {
+		v.run(s, before)
+	}
+	if s.Volume != nil {
+		v.volume(s)
+	}
+}
+
+func verb(a plan.Action) string {
+	switch a {
+	case plan.Run:
+		return "run"
+	case plan.Rerun:
+		return "run again"
+	case plan.Resume:
+		return "resume from its snapshot"
+	case plan.Attach:
+		return "attach to it"
+	case plan.Collect:
+		return "collect its results"
+	case plan.Hold:
+		return "held, not run again by itself"
+	case plan.Sweep:
+		return "sweep"
+	case plan.Refresh:
+		return "bring the state in line with what exists"
+	}
+	return string(a)
+}
+
+// field prints "name  text", the text wrapped beside it.
+func (v planView) field(name, text string) {
+	if text == "" {
+		return
+	}
+	for i, line := range wrap(text, v.look.Columns()-17) {
+		if i > 0 {
+			name = ""
+		}
+		v.line("      ", v.look.paint(dim, pad(name, 9)), "  ", line)
+	}
+}
+
+// list joins names, telling how many were left out.
+func list(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+func (v planView) outputs() {
+	t := Table{Columns: []string{"OUTPUT", "VALUE"}, Indent: "  "}
+	for _, name := range sortedKeys(v.plan.Outputs) {
+		o := v.plan.Outputs[name]
+		switch {
+		case o.Sensitive:
+			t.Add(name, "(sensitive)")
+		case o.Unknown:
+			t.Add(name, "(known after apply)")
+		default:
+			t.Add(name, cut(jsonText(o.Value), v.look.Columns()-30))
+		}
+	}
+	if len(t.Rows) > 0 && v.plan.HasChanges() {
+		v.line()
+		v.flush(t.Write(v.w, v.look))
+	}
+}
+
+func (v planView) flush(err error) {
+	if v.err == nil {
+		v.err = err
+	}
+}
+
+func (v planView) checks() {
+	for _, c := range v.plan.Checks {
+		color := red
+		switch c.Status {
+		case "pass":
+			continue
+		case "undecided":
+			color = yellow
+		}
+		v.line()
+		v.line(v.look.paint(color, "check "+clean(c.Name)+": "+c.Status), " (", clean(c.Where), ")")
+		for _, line := range wrap(clean(c.Message), v.look.Columns()-2) {
+			if line != "" {
+				v.line("  ", line)
+			}
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package ui
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/overbrainer/overbrainer/plan"
+)
+
+// run shows where a run would be placed, its bounds and what it may cost.
+// What is the same as in the step above is told by that step's address, so
+// that a sweep of a hundred runs stays readable.
+func (v planView) run(s, before *plan.Step) {
+	if len(s.Run.Late) > 0 {
+		v.field("later", "known when other runs have ended: "+clean(list(s.Run.Late, 8)))
+	}
+	if len(s.DependsOn) > 0 {
+		v.field("after", clean(list(s.DependsOn, 4)))
+	}
+	offers := v.plan.Offers[s.Address]
+	if before != nil && before.Run != nil && before.Action == s.Action && len(offers) > 0 &&
+		reflect.DeepEqual(offers, v.plan.Offers[before.Address]) &&
+		before.Run.Cap == s.Run.Cap && reflect.DeepEqual(before.Cost, s.Cost) {
+		v.field("placed", "like "+clean(before.Address)+", at most "+usd(s.Cost.MaxUSD))
+		return
+	}
+	v.placing(s, offers)
+	v.field("bounds", bounds(s.Run))
+	v.field("cost", runCost(s))
+}
+
+func (v planView) placing(s *plan.Step, offers []plan.Offer) {
+	if len(offers) == 0 {
+		return
+	}
+	first := 0
+	for i, o := range offers {
+		if o.Chosen {
+			first = i
+			break
+		}
+	}
+	o := offers[first]
+	gpu := clean(o.GPUType)
+	if o.GPUCount > 1 {
+		gpu = fmt.Sprintf("%d × %s", o.GPUCount, gpu)
+	}
+	if o.VRAMGB > 0 {
+		gpu += fmt.Sprintf(" (%d GB)", o.VRAMGB)
+	}
+	v.field("gpu", fmt.Sprintf("%s, %s stock, %s, %s cloud", gpu, clean(o.Stock), where(o), clean(o.Cloud)))
+	rate := price(o.PriceUSD) + " an hour"
+	if s.Cost.DiskUSD != nil && *s.Cost.DiskUSD > 0 && s.Cost.HourlyUSD != nil {
+		rate += fmt.Sprintf(", with its disk %s", Price(*s.Cost.HourlyUSD))
+	}
+	v.field("price", rate)
+	if e := s.Run.Target.Estimate; e != nil {
+		v.field("vram", fmt.Sprintf("at least %d GB, estimated for %s", s.Run.Target.VRAMFloorGB, clean(e.Model)))
+	}
+	var next []string
+	for i, o := range offers {
+		if i == first || o.Reserve {
+			continue
+		}
+		next = append(next, clean(o.GPUType)+" "+price(o.PriceUSD))
+	}
+	if len(next) > 0 {
+		v.field("else", list(next, 3))
+	} else {
+		v.field("else", "nothing: no other type passes the limits and is in stock")
+	}
+}
+
+// where names the places that an offer is bound to.
+func where(o plan.Offer) string {
+	if len(o.DataCenters) > 0 {
+		return clean(list(o.DataCenters, 3))
+	}
+	var in []string
+	for _, p := range o.Places {
+		if p.Stock == "low" || p.Stock == "medium" || p.Stock == "high" {
+			in = append(in, p.DataCenter)
+		}
+	}
+	if len(in) > 0 {
+		return "any data center (in stock in " + clean(list(in, 3)) + ")"
+	}
+	return "any data center"
+}
+
+func bounds(r *plan.RunSpec) string {
+	b := []string{hours(r.Cap.MaxHours)}
+	if r.Cap.OverrunHours > 0 {
+		b[0] += " and " + hours(r.Cap.OverrunHours) + " more while followed"
+	}
+	if r.Cap.MaxCostUSD > 0 {
+		b = append(b, USD(r.Cap.MaxCostUSD))
+	}
+	if r.Cap.MaxTotalUSD > 0 {
+		b = append(b, USD(r.Cap.MaxTotalUSD)+" over all its runs")
+	}
+	text := strings.Join(b, ", ") + " (" + clean(r.Cap.Address)
+	if r.Cap.Where != "" {
+		text += ", " + clean(r.Cap.Where)
+	}
+	text += ")"
+	switch {
+	case r.KeepPodS < 0:
+		text += "; the pod is KEPT until it is removed"
+	case r.KeepPodS > 0:
+		text += "; the pod stays " + hours(float64(r.KeepPodS)/3600) + " after the end"
+	}
+	return text
+}
+
+func runCost(s *plan.Step) string {
+	text := "at most " + usd(s.Cost.MaxUSD)
+	if s.Cost.Unbounded != "" {
+		text = "unbounded: " + clean(s.Cost.Unbounded)
+	}
+	if s.Cost.ExpectedUSD != nil {
+		text += ", expected " + USD(*s.Cost.ExpectedUSD)
+		if s.Cost.ExpectedBy != "" {
+			text += " (by " + clean(s.Cost.ExpectedBy) + ")"
+		}
+	}
+	return text
+}
+
+func (v planView) volume(s *plan.Step) {
+	vol := s.Volume
+	text := fmt.Sprintf("%d GB in %s", vol.SizeGB, clean(vol.DataCenter))
+	if vol.Type != "" {
+		text += ", " + clean(vol.Type)
+	}
+	if vol.ID != "" {
+		text += ", " + clean(vol.ID)
+	}
+	v.field("volume", text)
+	cost := usd(s.Cost.MonthlyUSD) + " a month"
+	if s.Action == plan.Forget {
+		cost = "goes on costing " + cost
+	}
+	v.field("cost", cost)
+	if vol.Managed && vol.Retain {
+		v.field("retain", "overbrainer never deletes it")
+	}
+}
+
+// offers prints one table for each distinct list of offers.
+func (v planView) offers() {
+	var lists [][]plan.Offer
+	var names [][]string
+next:
+	for _, s := range v.plan.Steps {
+		o := v.plan.Offers[s.Address]
+		if len(o) == 0 || s.Run == nil || !starts(s.Action) {
+			continue
+		}
+		for i := range lists {
+			if reflect.DeepEqual(lists[i], o) {
+				names[i] = append(names[i], s.Address)
+				continue next
+			}
+		}
+		lists = append(lists, o)
+		names = append(names, []string{s.Address})
+	}
+	for i, offers := range lists {
+		t := Table{Columns: []string{"", "GPU TYPE", ">VRAM", ">$/H", "STOCK", "DATA CENTERS"}, Indent: "  "}
+		for n, o := range offers {
+			if n == 12 {
+				break
+			}
+			mark := ""
+			if o.Chosen {
+				mark = ">"
+			}
+			places := strings.Join(o.DataCenters, " ")
+			if places == "" {
+				places = "any"
+			}
+			switch {
+			case o.LongShot:
+				places += " (long shot)"
+			case o.Reserve:
+				places += " (not tried)"
+			}
+			vram := "-"
+			if o.VRAMGB > 0 {
+				vram = fmt.Sprint(o.VRAMGB)
+			}
+			p := "-"
+			if o.PriceUSD != nil {
+				p = strings.TrimPrefix(Price(*o.PriceUSD), "$")
+			}
+			t.Add(mark, o.GPUType, vram, p, o.Stock, cut(places, 18))
+		}
+		v.line()
+		v.line(v.look.Bold("Offers for "+clean(list(names[i], 3))), ", in the order tried:")
+		v.flush(t.Write(v.w, v.look))
+		if len(offers) > 12 {
+			v.line(fmt.Sprintf("  and %d more", len(offers)-12))
+		}
+	}
+}
+
+func starts(a plan.Action) bool { return a == plan.Run || a == plan.Rerun || a == plan.Resume }

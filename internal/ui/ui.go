@@ -1,0 +1,112 @@
+// Package ui shows plans, events, state and errors: for people in words and
+// tables, for programs as JSON. It decides nothing and prints nothing by
+// itself: every view is given the writer, the width and whether colours are
+// wanted.
+//
+// Whatever came from outside (an API, a pod, a job's log) is cleaned of
+// terminal controls before it is shown.
+package ui
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/overbrainer/overbrainer/internal/safetext"
+)
+
+// Look is how a view may present itself.
+type Look struct {
+	// Color says that escape sequences are understood and wanted.
+	Color bool
+	// Width is the number of columns; 0 means 80.
+	Width int
+}
+
+// Columns gives the width to write for, at least 40.
+func (l Look) Columns() int {
+	switch {
+	case l.Width == 0:
+		return 80
+	case l.Width < 40:
+		return 40
+	}
+	return l.Width
+}
+
+// Colours by what they say.
+const (
+	green  = "32"
+	red    = "31"
+	yellow = "33"
+	cyan   = "36"
+	bold   = "1"
+	dim    = "2"
+)
+
+// paint wraps s in a colour where colours are wanted.
+func (l Look) paint(color, s string) string {
+	if !l.Color || s == "" {
+		return s
+	}
+	return "\x1b[" + color + "m" + s + "\x1b[0m"
+}
+
+// Bold makes a heading of s.
+func (l Look) Bold(s string) string { return l.paint(bold, s) }
+
+// clean makes text from outside safe on one line of a terminal.
+func clean(s string) string { return safetext.Printable(s) }
+
+// printer collects the first error of many writes.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) line(parts ...string) {
+	if p.err == nil {
+		_, p.err = io.WriteString(p.w, strings.TrimRight(strings.Join(parts, ""), " ")+"\n")
+	}
+}
+
+// width counts the columns of a text without escape sequences.
+func width(s string) int { return utf8.RuneCountInString(s) }
+
+// pad fills s with spaces up to n columns.
+func pad(s string, n int) string {
+	if d := n - width(s); d > 0 {
+		return s + strings.Repeat(" ", d)
+	}
+	return s
+}
+
+// cut shortens s to n columns, marking that something is missing.
+func cut(s string, n int) string {
+	if width(s) <= n {
+		return s
+	}
+	if n < 1 {
+		return ""
+	}
+	r := []rune(s)
+	return string(r[:n-1]) + "…"
+}
+
+// wrap breaks s at spaces into lines of at most n columns. A longer word
+// stays whole.
+func wrap(s string, n int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(s) {
+		if line != "" && width(line)+1+width(word) > n {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}

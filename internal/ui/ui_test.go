@@ -1,0 +1,140 @@
+package ui
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/overbrainer/overbrainer/apply"
+	"github.com/overbrainer/overbrainer/plan"
+)
+
+func TestFigures(t *testing.T) {
+	for want, got := range map[string]string{
+		"$0.00":   USD(0),
+		"$1.00":   USD(1),
+		"$0.31":   USD(0.301),
+		"$0.0012": USD(0.00115),
+		"-$2.50":  USD(-2.5),
+		"$0.40":   Price(0.4),
+		"$0.435":  Price(0.435),
+		"45s":     Span(45 * time.Second),
+		"1h30m":   Span(90 * time.Minute),
+		"2h":      Span(2 * time.Hour),
+		"3d4h":    Span(76 * time.Hour),
+		"999 B":   Bytes(999),
+		"1.5 MB":  Bytes(1_500_000),
+		"20 GB":   Bytes(20_000_000_000),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := usd(nil); got != "unknown" {
+		t.Errorf("an unknown amount reads %q", got)
+	}
+}
+
+func TestTable(t *testing.T) {
+	table := Table{Columns: []string{"NAME", ">$/H", "NOTE"}}
+	table.Add("a", "0.40", "first")
+	table.Add("longer", "12.00", "x\x1b[31my")
+	var b bytes.Buffer
+	if err := table.Write(&b, Look{}); err != nil {
+		t.Fatal(err)
+	}
+	want := "NAME      $/H  NOTE\na        0.40  first\nlonger  12.00  xy\n"
+	if b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+}
+
+func TestDiagnosticMarksThePlace(t *testing.T) {
+	source := "run \"a\" {\n  taget = 1\n}\n"
+	diags := hcl.Diagnostics{
+		{Severity: hcl.DiagWarning, Summary: "careful"},
+		{Severity: hcl.DiagError, Summary: "unknown argument", Detail: "did you mean `target`?", Subject: &hcl.Range{
+			Filename: "overbrainer.hcl",
+			Start:    hcl.Pos{Line: 2, Column: 3, Byte: 12}, End: hcl.Pos{Line: 2, Column: 8, Byte: 17},
+		}},
+	}
+	var b bytes.Buffer
+	err := WriteDiagnostics(&b, Diagnostics(diags, map[string][]byte{"overbrainer.hcl": []byte(source)}), Look{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `Error: unknown argument
+
+  on overbrainer.hcl line 2:
+    2:   taget = 1
+         ^^^^^
+
+  did you mean ` + "`target`" + `?
+
+Warning: careful
+`
+	if b.String() != want {
+		t.Errorf("%s\nwant\n%s", b.String(), want)
+	}
+}
+
+func TestLiveRedrawsItsRows(t *testing.T) {
+	var b bytes.Buffer
+	v := LiveEvents(&b, Look{Width: 80})
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	v.Event(apply.Event{Time: at, Kind: apply.EventPhase, Address: "run.a", Phase: "booting"})
+	v.Event(apply.Event{Time: at.Add(time.Second), Kind: apply.EventPhase, Address: "run.b", Phase: "booting"})
+	v.Event(apply.Event{Time: at.Add(2 * time.Second), Kind: apply.EventProgress, Address: "run.a", Phase: "training",
+		Step: 5, MaxSteps: 10, Metrics: map[string]float64{"loss": 0.5}, SpentUSD: 0.1, CapUSD: 2})
+	v.Event(apply.Event{Time: at.Add(3 * time.Second), Kind: apply.EventEnded, Address: "run.a", State: "succeeded", Seconds: 3})
+	v.Close()
+	out := b.String()
+	for _, part := range []string{"\x1b[2A", "step 5/10", "loss 0.5", "$0.10 of $2.00", "[######......]", "run.a succeeded after 3s\n"} {
+		if !strings.Contains(out, part) {
+			t.Errorf("no %q in %q", part, out)
+		}
+	}
+	for line := range strings.Lines(out) {
+		if n := width(strings.TrimRight(line, "\n")); n > 90 {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+}
+
+func TestPlanFitsTheScreen(t *testing.T) {
+	price, most, hourly := 0.39, 1.23, 0.4
+	p := &plan.Plan{
+		Applyable: true,
+		Steps: []*plan.Step{{
+			Address: "run.iris", Type: "run", Action: plan.Rerun,
+			Reason:        "train.py changed and so did a variable with quite a long name, which makes a long line of reasons",
+			ChangedInputs: []string{"file train.py"},
+			Run:           &plan.RunSpec{Cap: plan.CapSpec{Address: "cap.small", Where: "overbrainer.hcl:31", MaxHours: 1, MaxCostUSD: 2}},
+			Cost:          plan.RunCost{MaxUSD: &most, HourlyUSD: &hourly},
+		}},
+		Offers: map[string][]plan.Offer{"run.iris": {
+			{GPUType: "NVIDIA A40", VRAMGB: 48, Cloud: "secure", PriceUSD: &price, Stock: "high", Chosen: true},
+			{GPUType: "NVIDIA GeForce RTX 4090", VRAMGB: 24, Cloud: "secure", Stock: "low"},
+		}},
+		Cost: plan.Cost{MaxUSD: &most, HourlyUSD: &hourly, SpentUSD: map[string]float64{"cap.small": 0.5}},
+	}
+	var b bytes.Buffer
+	if err := Plan(&b, p, Look{}); err != nil {
+		t.Fatal(err)
+	}
+	out := b.String()
+	for _, part := range []string{"-/+ run.iris", "NVIDIA A40 (48 GB), high stock", "$0.39 an hour", "NVIDIA GeForce RTX 4090 unknown",
+		"1h, $2.00 (cap.small, overbrainer.hcl:31)", "at most $1.23", "most it may cost  $1.23", "$0.50 under cap.small"} {
+		if !strings.Contains(out, part) {
+			t.Errorf("no %q in\n%s", part, out)
+		}
+	}
+	for line := range strings.Lines(out) {
+		if n := width(strings.TrimRight(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+}

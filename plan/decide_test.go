@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/overbrainer/overbrainer/state"
+)
+
+func TestWhenARunRunsAgain(t *testing.T) {
+	code := 3
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	end := at.Add(10 * time.Minute)
+	pod := func(s state.PodState) *state.Pod { return &state.Pod{ID: "pod1", State: s} }
+	snap := &state.Snapshot{Step: 40, At: at, Local: true}
+	for _, test := range []struct {
+		name   string
+		run    *state.Run
+		change func(*situation)
+		want   Action
+		words  string
+	}{
+		{"nothing", nil, nil, Run, "not in the state"},
+		{"succeeded, same", &state.Run{Phase: state.Succeeded, Retrieved: true}, nil, NoOp, ""},
+		{"succeeded, changed", &state.Run{Phase: state.Succeeded, Retrieved: true},
+			func(s *situation) { s.fingerprint, s.changed = "f2", []string{"file train.py"} }, Rerun, "file train.py changed"},
+		{"succeeded, depends on a run to come", &state.Run{Phase: state.Succeeded, Retrieved: true},
+			func(s *situation) { s.fingerprint, s.waitsFor = "", []string{"run.a"} }, Rerun, "depends on run.a"},
+		{"succeeded, changed, manual", &state.Run{Phase: state.Succeeded},
+			func(s *situation) { s.fingerprint, s.rerun = "f2", "manual" }, Hold, "-replace"},
+		{"failed", &state.Run{Phase: state.Failed, Reason: state.ExitCode, ExitCode: &code}, nil, Rerun, "failed with exit code 3; try 2"},
+		{"failed, only on change", &state.Run{Phase: state.Failed}, func(s *situation) { s.rerun = "on_change" }, Hold, "on_change"},
+		{"failed, changed", &state.Run{Phase: state.Failed}, func(s *situation) { s.fingerprint = "f2" }, Rerun, "failed before"},
+		{"never placed", &state.Run{Phase: state.Failed, Reason: state.NoCapacity}, nil, Rerun, "no_capacity"},
+		{"time limit", &state.Run{Phase: state.Failed, Reason: state.TimeLimit}, nil, Hold, "time_limit"},
+		{"cost cap", &state.Run{Phase: state.Stopped, Reason: state.CostCap, Snapshot: snap, Retrieved: true}, nil, Hold, "-replace"},
+		{"stalled", &state.Run{Phase: state.Failed, Reason: state.StalledOut}, nil, Hold, "stalled"},
+		{"time limit, changed", &state.Run{Phase: state.Failed, Reason: state.TimeLimit}, func(s *situation) { s.fingerprint = "f2" }, Rerun, ""},
+		{"time limit, replaced, snapshot", &state.Run{Phase: state.Stopped, Reason: state.TimeLimit, Snapshot: snap, Retrieved: true},
+			func(s *situation) { s.replaced = true }, Resume, "goes on from the snapshot of step 40"},
+		{"time limit, replaced", &state.Run{Phase: state.Failed, Reason: state.TimeLimit}, func(s *situation) { s.replaced = true }, Rerun, "-replace"},
+		{"cancelled", &state.Run{Phase: state.Cancelled, Reason: state.UserCancelled}, nil, Hold, "cancelled"},
+		{"cancelled, changed", &state.Run{Phase: state.Cancelled, Reason: state.UserCancelled}, func(s *situation) { s.fingerprint = "f2" }, Rerun, ""},
+		{"interrupted before the job", &state.Run{Phase: state.Cancelled, Reason: state.Interrupted}, nil, Rerun, "interrupted"},
+		{"stopped with a snapshot", &state.Run{Phase: state.Stopped, Reason: state.UserStopped, Snapshot: snap, Retrieved: true, EndedAt: &end}, nil, Resume,
+			"step 40 of run r1, taken 2026-01-02 03:04:05 UTC (10m0s before the end"},
+		{"stopped without", &state.Run{Phase: state.Stopped, Reason: state.UserStopped}, nil, Hold, "without a snapshot"},
+		{"taken away, snapshot here", &state.Run{Phase: state.Failed, Reason: state.TakenAway, Snapshot: snap}, nil, Resume, "taken_away"},
+		{"taken away", &state.Run{Phase: state.Failed, Reason: state.TakenAway}, nil, Rerun, "try 2"},
+		{"running", &state.Run{Phase: state.Running, Pod: pod(state.PodRunning)}, nil, Attach, "goes on"},
+		{"running, changed", &state.Run{Phase: state.Running, Pod: pod(state.PodRunning)},
+			func(s *situation) { s.fingerprint, s.changed = "f2", []string{"command"} }, Attach, "runs again after it ended: command changed"},
+		{"running, pod gone", &state.Run{Phase: state.Running, Pod: pod(state.PodRunning)}, func(s *situation) { s.lost = true }, Rerun, "pod1 is not in the account"},
+		{"running, pod gone, snapshot here", &state.Run{Phase: state.Running, Pod: pod(state.PodRunning), Snapshot: snap}, func(s *situation) { s.lost = true }, Resume, "step 40"},
+		{"preparing", &state.Run{Phase: state.Preparing}, nil, Attach, "made ready"},
+		{"ended, not retrieved", &state.Run{Phase: state.Succeeded, Pod: pod(state.PodAwaiting)}, nil, Collect, "still on pod pod1"},
+		{"no outputs, pod there", &state.Run{Phase: state.Failed, Reason: state.NoOutputs, Pod: pod(state.PodAwaiting)}, nil, Collect, ""},
+		{"ended, not retrieved, changed", &state.Run{Phase: state.Succeeded, Pod: pod(state.PodAwaiting)},
+			func(s *situation) { s.fingerprint = "f2" }, Collect, "runs again after that"},
+		{"ended, pod gone with the results", &state.Run{Phase: state.Failed, Reason: state.Lost, Pod: pod(state.PodDeleted)}, nil, Rerun, "lost"},
+		{"kept and retrieved", &state.Run{Phase: state.Succeeded, Retrieved: true, Pod: pod(state.PodKept)}, nil, NoOp, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := situation{cur: test.run, fingerprint: "f1"}
+			if s.cur != nil {
+				s.cur.ID, s.cur.Fingerprint, s.cur.Try = "r1", "f1", 1
+			}
+			if test.change != nil {
+				test.change(&s)
+			}
+			d := decide(s)
+			if d.action != test.want || !strings.Contains(d.reason, test.words) {
+				t.Errorf("%s: %q, want %s: %q", d.action, d.reason, test.want, test.words)
+			}
+			if (d.action == Resume) != (d.resume != nil) {
+				t.Error("resume without its run")
+			}
+		})
+	}
+	running := situation{cur: &state.Run{Phase: state.Running, Fingerprint: "f1"}, fingerprint: "f1", replaced: true}
+	if d := decide(running); d.action != Attach || !d.refused {
+		t.Errorf("replacing what runs: %+v", d)
+	}
+}

@@ -1,0 +1,201 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/overbrainer/overbrainer/config"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+const sensitive = base + `
+variable "lr" {
+  default = "1e-4"
+}
+variable "token" {
+  default   = "hunter2-hunter2"
+  sensitive = true
+}
+secret "hf" { env = "HF_TOKEN" }
+
+run "quiet" {
+  target  = target.gpu
+  cap     = cap.small
+  command = ["python", "train.py", var.lr]
+  env     = { TOKEN = var.token, LR = var.lr }
+  secrets = { HF_TOKEN = secret.hf }
+  outputs = ["output/**"]
+}
+`
+
+func saved(t *testing.T, p *project) (string, *File) {
+	t.Helper()
+	plan := p.plan()
+	f, err := NewFile(plan, p.load(), "/a/"+state.FileName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "p")
+	if err := WriteFile(path, f); err != nil {
+		t.Fatal(err)
+	}
+	return path, f
+}
+
+func TestPlanFileHoldsEverythingButSecrets(t *testing.T) {
+	p := newProject(t, sensitive)
+	path, f := saved(t, p)
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	back, err := ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := f.Plan.JSON()
+	b, _ := back.Plan.JSON()
+	if !bytes.Equal(a, b) {
+		t.Errorf("the plan changed:\n%s\n%s", a, b)
+	}
+	if !strings.Contains(back.Sources["overbrainer.hcl"], "target \"gpu\"") || string(back.Variables["lr"]) == "" || strings.Join(back.Sensitive, "") != "token" {
+		t.Errorf("variables %v, sensitive %v", back.Variables, back.Sensitive)
+	}
+	s := one(t, back.Plan, "run.quiet")
+	if _, there := s.Run.Env["TOKEN"]; there || s.Run.Env["LR"] != "1e-4" || !has(s.Run.Late, "env TOKEN") || s.Run.Fingerprint == "" {
+		t.Errorf("env %v, late %v", s.Run.Env, s.Run.Late)
+	}
+	for _, w := range []string{`"TOKEN":"(sensitive)"`, `"HF_TOKEN":"(secret)"`} {
+		if !strings.Contains(string(s.After), w) {
+			t.Errorf("%s is not in %s", w, s.After)
+		}
+	}
+	data, _ := os.ReadFile(path)
+	// The text of the configuration is the user's own; all else must not know.
+	plain := strings.Replace(string(data), "hunter2-hunter2", "", 1)
+	if strings.Contains(plain, "hunter2") || strings.Contains(string(a), "hunter2") || strings.Contains(string(a), hexSum([]byte("hunter2-hunter2"))) {
+		t.Error("the plan holds a sensitive value")
+	}
+}
+
+func TestEveryByteOfAPlanFileCounts(t *testing.T) {
+	path, _ := saved(t, newProject(t, base))
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string, data []byte) {
+		t.Helper()
+		_, err := DecodeFile("p", data)
+		var bad *FileError
+		if !errors.As(err, &bad) || bad.Code != "damaged" && bad.Code != "not_a_plan" && bad.Code != "other_format" {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	check("cut", data[:len(data)-10])
+	check("cut at the end", data[:len(data)-1])
+	check("longer", append(append([]byte{}, data...), ' '))
+	for i := 0; i < len(data); i += 1 + len(data)/500 {
+		broken := append([]byte{}, data...)
+		broken[i] ^= 1
+		check("byte "+string(rune(i)), broken)
+	}
+	check("something else", []byte("PK\x03\x04"))
+	check("a state", []byte(`{"version":1}`))
+	if _, err := ReadFile(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "none") {
+		t.Errorf("missing: %v", err)
+	}
+}
+
+func TestStaleSaysWhich(t *testing.T) {
+	p := newProject(t, sensitive)
+	p.did("run.train", nil)
+	_, f := saved(t, p)
+	c := p.load()
+	variables := func(c *config.Config) map[string]json.RawMessage {
+		m := map[string]json.RawMessage{}
+		for name, v := range c.Variables {
+			if !v.Sensitive {
+				m[name], _ = v.JSON()
+			}
+		}
+		return m
+	}
+	// again loads the plan file's own configuration, as apply does.
+	again := func() *config.Config {
+		c, diags := config.Load(t.Context(), p.dir, config.Options{Sources: f.SourceBytes(), Settled: Settled(p.state, nil), Project: "proj",
+			Vars: config.Vars{Given: f.Variables}})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		return c
+	}
+	now := Current{Version: "0.1.0", State: p.state, Where: "/a/" + state.FileName, Sources: c.Sources, Variables: variables(c), Config: again()}
+	if stale := f.Stale(now); len(stale) > 0 {
+		t.Fatalf("nothing changed: %v", stale)
+	}
+	for _, test := range []struct {
+		code, words string
+		change      func(*Current)
+	}{
+		{"version", "overbrainer 0.1.0, this is 0.2.0", func(c *Current) { c.Version = "0.2.0" }},
+		{"state_moved", "serial 0 -> 3", func(c *Current) { s := *p.state; s.Serial = 3; c.State = &s }},
+		{"other_project", "/b/overbrainer.state.json (lineage ffff)", func(c *Current) { s := *p.state; s.Lineage = "ffff"; c.State, c.Where = &s, "/b/"+state.FileName }},
+		{"config_changed", "overbrainer.hcl", func(c *Current) {
+			p.write("overbrainer.hcl", strings.Replace(sensitive, "max_hours    = 2", "max_hours    = 20", 1))
+			c.Sources = p.load().Sources
+			p.write("overbrainer.hcl", sensitive)
+		}},
+		{"variables_changed", "var.lr", func(c *Current) {
+			p.write("overbrainer.vars.hcl", `lr = "3e-4"`)
+			c.Variables = variables(p.load())
+			_ = os.Remove(filepath.Join(p.dir, "overbrainer.vars.hcl"))
+		}},
+		{"uploads_changed", "file train.py", func(c *Current) {
+			p.write("train.py", "print(3)\n")
+			c.Config = again()
+			p.write("train.py", "print(1)\n")
+		}},
+	} {
+		cur := now
+		test.change(&cur)
+		stale := f.Stale(cur)
+		if len(stale) != 1 || stale[0].Code != test.code || !strings.Contains(stale[0].Message, test.words) {
+			t.Errorf("%s: %v", test.code, stale)
+		}
+	}
+	// Without anything here but the plan file, there is nothing to compare.
+	if stale := f.Stale(Current{Version: "0.1.0", State: p.state}); len(stale) > 0 {
+		t.Errorf("on another machine: %v", stale)
+	}
+}
+
+func FuzzPlanFile(f *testing.F) {
+	file := &File{Plan: &Plan{FormatVersion: FormatVersion, OverbrainerVersion: "0.1.0"}}
+	data, err := file.encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add([]byte(`{"format":"overbrainer plan"}`))
+	f.Add([]byte(`{}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := DecodeFile("p", data)
+		if err != nil {
+			_ = err.Error()
+			return
+		}
+		again, err := got.encode()
+		if err != nil || got.Plan == nil {
+			t.Fatal(err)
+		}
+		if _, err := DecodeFile("p", again); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,146 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/overbrainer/overbrainer/config"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// mostHashed is how large a result may be to be read again by every plan where
+// no cache of digests is given.
+const mostHashed = 64 << 20
+
+// maxNamed is how many files a message names.
+const maxNamed = 3
+
+// inputsOf reads what a run was started with from its inputs.json, where that
+// is here and is the one that the state means.
+func (b *builder) inputsOf(run *state.Run) (map[string]string, bool) {
+	if b.in.Files == nil || run.Dir == "" || !fs.ValidPath(path.Clean(run.Dir)) {
+		return nil, false
+	}
+	data, err := fs.ReadFile(b.in.Files, path.Join(run.Dir, "inputs.json"))
+	if err != nil || run.InputsDigest != "" && hexSum(data) != run.InputsDigest {
+		return nil, false
+	}
+	var file struct {
+		Inputs map[string]string `json:"inputs"`
+	}
+	if json.Unmarshal(data, &file) != nil || file.Inputs == nil {
+		return nil, false
+	}
+	return file.Inputs, true
+}
+
+// checkResults looks whether the results of a run that succeeded are still
+// here as they were verified, and says what is not.
+func (b *builder) checkResults(step *Step, run *config.Run, cur *state.Run) {
+	if step.Action != NoOp || b.in.Files == nil || cur == nil || !cur.Retrieved || cur.ResultFiles == 0 && cur.ResultsDigest == "" {
+		return
+	}
+	problems := b.resultProblems(cur)
+	if len(problems) == 0 {
+		return
+	}
+	shown := problems
+	if len(shown) > maxNamed {
+		shown = append(append([]string{}, shown[:maxNamed]...), fmt.Sprintf("and %d more", len(problems)-maxNamed))
+	}
+	step.Reason = "succeeded, nothing changed, but its results are not here: " + strings.Join(shown, ", ")
+	b.warnAt(run.Range, "results of "+run.Address+" are not here as they were verified",
+		fmt.Sprintf("In %s: %s. They are not fetched again by themselves; to run it again use -replace=%s.", cur.Dir, strings.Join(shown, ", "), run.Address))
+}
+
+func (b *builder) resultProblems(run *state.Run) []string {
+	data, err := fs.ReadFile(b.in.Files, path.Join(run.Dir, "run.json"))
+	if err != nil {
+		return []string{"run.json is missing"}
+	}
+	var file struct {
+		Files []resultFile `json:"files"`
+	}
+	if json.Unmarshal(data, &file) != nil {
+		return []string{"run.json cannot be read"}
+	}
+	if run.ResultsDigest != "" && digestOf(file.Files) != run.ResultsDigest {
+		return []string{"run.json does not list what was verified"}
+	}
+	var problems []string
+	for _, f := range file.Files {
+		if b.ctx.Err() != nil {
+			return problems
+		}
+		if p := b.resultProblem(path.Join(run.Dir, f.Path), f); p != "" {
+			problems = append(problems, f.Path+" "+p)
+		}
+	}
+	return problems
+}
+
+type resultFile struct {
+	Path   string `json:"path"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// resultProblem compares one file, "" if it is as it was.
+func (b *builder) resultProblem(name string, want resultFile) string {
+	info, err := fs.Stat(b.in.Files, name)
+	switch {
+	case err != nil:
+		return "is missing"
+	case info.Size() != want.Size:
+		return "changed"
+	}
+	var sum string
+	switch {
+	case b.in.Hash != nil:
+		sum, err = b.in.Hash(name)
+	case want.Size <= mostHashed:
+		sum, err = hashFile(b.in.Files, name)
+	default:
+		return ""
+	}
+	switch {
+	case err != nil:
+		return "cannot be read"
+	case sum != want.SHA256:
+		return "changed"
+	}
+	return ""
+}
+
+func hashFile(fsys fs.FS, name string) (string, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// digestOf is the digest of verified files as the state has it.
+func digestOf(files []resultFile) string {
+	sum := sha256.New()
+	for _, f := range files {
+		fmt.Fprintf(sum, "%s %d %s\n", f.SHA256, f.Size, f.Path)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+func hexSum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,210 @@
+package plan
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/overbrainer/overbrainer/config"
+	"github.com/overbrainer/overbrainer/providers"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// freshPod is how young a pod must be for its absence from the account to mean
+// nothing yet.
+const freshPod = time.Minute
+
+// planRuns makes the steps of the configured runs.
+func (b *builder) planRuns() {
+	for _, run := range b.in.Config.Runs {
+		b.p.Steps = append(b.p.Steps, b.planRun(run))
+	}
+}
+
+func (b *builder) planRun(run *config.Run) *Step {
+	cur := b.currentRun(run.Address)
+	spec := b.runSpec(run)
+	s := situation{
+		cur: cur, fingerprint: run.Fingerprint, rerun: run.Lifecycle.Rerun,
+		replaced: namesAny(b.in.Replace, run.Address), waitsFor: b.pendingOf(run),
+		lost: cur != nil && b.isLost(run.Target.Provider, cur),
+	}
+	if cur != nil {
+		s.changed = b.changedInputs(cur, run)
+	}
+	d := decide(s)
+	if d.refused {
+		b.errorAt(run.Range, run.Address+" cannot be replaced while it runs",
+			fmt.Sprintf("Run %s is %s. End it first: overbrainer run stop %s, or overbrainer run cancel %s.", cur.ID, cur.Phase, run.Address, run.Address))
+	}
+	spec.Try = d.try
+	step := &Step{
+		Address: run.Address, Type: "run", Name: run.Name, Index: run.Key, Action: d.action, Reason: d.reason,
+		DependsOn: b.dependsOn(run), ChangedInputs: s.changed, Run: spec, Before: beforeRun(cur), After: afterRun(run, spec),
+		AfterUnknown: unknownAfter(d.action, spec),
+	}
+	if cur != nil {
+		step.RunID = cur.ID
+	}
+	if step.ChangedInputs == nil {
+		step.ChangedInputs = []string{}
+	}
+	if d.action == Resume {
+		spec.ResumeFrom = resumeSpec(run.Address, d.resume)
+	}
+	b.price(step, run, cur)
+	b.checkResults(step, run, cur)
+	return step
+}
+
+// price resolves offers where a pod may have to be made, and says what the
+// step may cost.
+func (b *builder) price(step *Step, run *config.Run, cur *state.Run) {
+	switch step.Action {
+	case Run, Rerun, Resume:
+		b.place(step, run, 0)
+	case Attach, Collect:
+		if cur.Phase == state.Preparing && cur.StartedAt == nil {
+			b.place(step, run, cur.CostUSD)
+			break
+		}
+		step.Cost = liveCost(cur)
+	default:
+		b.target(run.Target) // for the catalog's changes
+		return
+	}
+	step.Cost.ExpectedUSD, step.Cost.ExpectedBy = expectedCost(b.st, step.Address, step.Run, step.Cost)
+}
+
+func (b *builder) place(step *Step, run *config.Run, spent float64) {
+	r := b.target(run.Target)
+	step.Run.Target = r.spec
+	b.report(r)
+	offers := r.offers
+	if offers == nil {
+		offers = []Offer{}
+	}
+	b.p.Offers[step.Address] = offers
+	step.Cost = runCost(offers, step.Run, r.volume, spent)
+	b.warnShortCap(step, run, offers)
+}
+
+// leastCapTime is how much of a pod a cost cap should buy at least.
+const leastCapTime = 30 * time.Minute
+
+// warnShortCap tells when max_cost_usd buys little of the chosen pod.
+func (b *builder) warnShortCap(step *Step, run *config.Run, offers []Offer) {
+	limit, hourly := step.Run.Cap.MaxCostUSD, step.Cost.HourlyUSD
+	if limit <= 0 || hourly == nil || limit >= *hourly*leastCapTime.Hours() {
+		return
+	}
+	b.warnAt(b.capRange(step.Run.Cap.Address, "max_cost_usd"), fmt.Sprintf("max_cost_usd buys little for %s", run.Target.Address),
+		fmt.Sprintf("$%.2f buys %.0f minutes at $%.2f an hour, the time to boot included; half an hour costs $%.2f.",
+			limit, limit / *hourly * 60, *hourly, *hourly*leastCapTime.Hours()))
+}
+
+func (b *builder) currentRun(addr string) *state.Run {
+	if r := b.st.Resources[addr]; r != nil && r.Run != nil {
+		return r.Run.CurrentRun()
+	}
+	return nil
+}
+
+// isLost reports whether a run's pod is not in the account any more: not
+// in the list, and not known when asked for by its ID.
+func (b *builder) isLost(provider string, run *state.Run) bool {
+	pod := run.Pod
+	a := b.account(provider)
+	if pod == nil || pod.Gone() || a.pods == nil || a.pod(pod.ID) != nil || b.in.Now.Sub(pod.CreatedAt) < freshPod {
+		return false
+	}
+	if b.in.Pod == nil {
+		return false
+	}
+	_, err := b.in.Pod(b.ctx, provider, pod.ID)
+	return providers.Is(err, providers.NotFound)
+}
+
+// pendingOf gives what a run depends on that is not settled yet.
+func (b *builder) pendingOf(run *config.Run) []string {
+	var list []string
+	for _, dep := range run.DependsOn {
+		if s := b.step(dep); s == nil || s.Action.Changes() || s.Action == Attach {
+			list = append(list, dep)
+		}
+	}
+	if len(list) == 0 {
+		return run.DependsOn
+	}
+	return list
+}
+
+func (b *builder) step(addr string) *Step {
+	for _, s := range b.p.Steps {
+		if s.Address == addr {
+			return s
+		}
+	}
+	return nil
+}
+
+// dependsOn gives the addresses that come before a run, its volume included.
+func (b *builder) dependsOn(run *config.Run) []string {
+	deps := append([]string{}, run.DependsOn...)
+	if v := run.Target.Volume; v != nil && !has(deps, v.Address) {
+		deps = append(deps, v.Address)
+	}
+	sort.Strings(deps)
+	return deps
+}
+
+// changedInputs names what differs from the inputs of the current run: "file
+// train.py", "env LR". Nothing is named where the record of them is not here.
+func (b *builder) changedInputs(cur *state.Run, run *config.Run) []string {
+	if run.Fingerprint == cur.Fingerprint {
+		return nil
+	}
+	before, ok := b.inputsOf(cur)
+	if !ok {
+		return nil
+	}
+	now := publicInputs(run)
+	var changed []string
+	for name, sum := range now {
+		if before[name] != sum {
+			changed = append(changed, name)
+		}
+	}
+	for name := range before {
+		if _, there := now[name]; !there && !isLate(run, name) {
+			changed = append(changed, name)
+		}
+	}
+	sort.Strings(changed)
+	return changed
+}
+
+func isLate(run *config.Run, input string) bool {
+	return has(run.Late, input) || has(run.Sensitive, input)
+}
+
+// publicInputs leaves out digests of sensitive values: a short one could be
+// guessed from its digest.
+func publicInputs(run *config.Run) map[string]string {
+	inputs := map[string]string{}
+	for name, sum := range run.Inputs {
+		if !has(run.Sensitive, name) {
+			inputs[name] = sum
+		}
+	}
+	return inputs
+}
+
+func resumeSpec(addr string, from *state.Run) *ResumeSpec {
+	dir := from.Dir
+	if from.Snapshot.Path != "" {
+		dir += "/" + strings.TrimPrefix(from.Snapshot.Path, "./")
+	}
+	return &ResumeSpec{Run: addr, RunID: from.ID, Dir: dir, Step: from.Snapshot.Step}
+}

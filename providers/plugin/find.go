@@ -1,0 +1,71 @@
+package plugin
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/overbrainer/overbrainer/providers"
+)
+
+// programPrefix begins the names of external plugins.
+const programPrefix = "overbrainer-provider-"
+
+// Find looks for the program of an external provider in the directories, in
+// order. The first that has an entry of the name counts, whatever it is, so that
+// Start can say what is wrong with it. An error names where it was looked for.
+func Find(name string, dirs ...string) (string, error) {
+	var looked []string
+	for _, dir := range dirs {
+		if dir == "" {
+			continue
+		}
+		path := filepath.Join(dir, programPrefix+name)
+		if _, err := os.Lstat(path); err == nil {
+			return path, nil
+		}
+		looked = append(looked, path)
+	}
+	return "", fmt.Errorf("no provider %q: looked for %v; put its program there, or correct the name", name, looked)
+}
+
+// Digest is the SHA-256 of a file in lower-case hex.
+func Digest(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// checkDescription refuses a description that could only be misread.
+func checkDescription(d providers.Description) error {
+	fail := func(format string, args ...any) error {
+		return &providers.Error{Kind: providers.Invalid, Op: "describe", Message: fmt.Sprintf("provider %q version %q ", d.Name, d.Version) + fmt.Sprintf(format, args...) +
+			"; pin another version of it"}
+	}
+	if d.Name == "" || d.Version == "" {
+		return fail("does not say its name and version")
+	}
+	seen := map[string]bool{}
+	for _, a := range d.Schema.Attributes {
+		switch {
+		case a.Name == "":
+			return fail("has an attribute without a name")
+		case seen[a.Name]:
+			return fail("names the attribute %q twice", a.Name)
+		case a.Type != providers.String && a.Type != providers.Bool && a.Type != providers.Number:
+			return fail("gives the attribute %q the type %q, which this overbrainer does not know", a.Name, a.Type)
+		}
+		seen[a.Name] = true
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package plugin_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/overbrainer/overbrainer/providers"
+	"github.com/overbrainer/overbrainer/providers/plugin"
+)
+
+// eventually waits for something that other processes do.
+func eventually(t *testing.T, limit time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %s: %s", limit, what)
+		}
+	}
+}
+
+// gone reports whether a process has ended, reaped or not.
+func gone(pid int) bool {
+	if syscall.Kill(pid, 0) == syscall.ESRCH {
+		return true
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return true
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	return strings.HasPrefix(after, "Z")
+}
+
+// killedParent starts a parent with a plugin, kills it at once or after ready
+// says so, and gives the plugin's process ID.
+func killedParent(t *testing.T, kind, effects string, ready func() bool) int {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), childEnv+"=parent", "GRANDCHILD="+kind, "EFFECT_DIR="+effects)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	pid, convErr := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil || convErr != nil {
+		t.Fatalf("parent said %q: %v", line, err)
+	}
+	if ready != nil {
+		eventually(t, 10*time.Second, "effect begun", ready)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	return pid
+}
+
+func socketDirs(t *testing.T, pid int) []string {
+	t.Helper()
+	found, err := filepath.Glob(fmt.Sprintf("/tmp/ob-%d-*", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestNoChildOutlivesItsParent(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	for range 3 {
+		pid := killedParent(t, "memory", "", nil)
+		eventually(t, 5*time.Second, "child gone", func() bool { return gone(pid) })
+	}
+	left, _ := filepath.Glob("/tmp/ob-*")
+	for _, dir := range left {
+		var parent int
+		if _, err := fmt.Sscanf(filepath.Base(dir), "ob-%d-", &parent); err == nil && gone(parent) {
+			t.Errorf("%s is left", dir)
+		}
+	}
+}
+
+func TestEffectInFlightIsFinishedWithoutParent(t *testing.T) {
+	dir := t.TempDir()
+	has := func(name string) func() bool {
+		return func() bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }
+	}
+	pid := killedParent(t, "slow create", dir, has("begun"))
+	eventually(t, 5*time.Second, "child gone", func() bool { return gone(pid) })
+	if !has("finished")() {
+		t.Error("the child ended in the middle of the effect")
+	}
+}
+
+func TestTerminalSignalsPassBy(t *testing.T) {
+	p := mustStart(t, "memory", nil)
+	if sid, _, err := syscall.Syscall(syscall.SYS_GETSID, uintptr(p.PID()), 0, 0); err != 0 || int(sid) != p.PID() {
+		t.Errorf("session %d, process %d", sid, p.PID())
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		if err := syscall.Kill(p.PID(), sig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.Provider().ListPods(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCloseEndsAStubbornChild(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	p := mustStart(t, "stubborn", nil)
+	done := make(chan error, 1)
+	go func() {
+		_, err := p.Provider().CreatePod(context.Background(), providers.CreatePod{GPUType: "NVIDIA A40"})
+		done <- err
+	}()
+	time.Sleep(100 * time.Millisecond)
+	begin := time.Now()
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	<-p.Exited()
+	if err := <-done; !providers.Is(err, providers.Ambiguous) {
+		t.Errorf("the call in flight: %v", err)
+	}
+	if left := socketDirs(t, os.Getpid()); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestEnvironmentIsAllowListed(t *testing.T) {
+	var log lockedBuffer
+	p := mustStart(t, "tells its environment", func(c *plugin.Command) {
+		c.Environ = append(c.Environ, "AWS_SECRET=hidden", "HOME=/home/of/test")
+		c.Env = append(c.Env, "GIVEN=yes")
+		c.Log = &log
+	})
+	eventually(t, 5*time.Second, "a line", func() bool { return log.String() != "" })
+	if want := `secret="" given="yes" home="/home/of/test"`; !strings.Contains(log.String(), want) {
+		t.Errorf("got %q", log.String())
+	}
+	if lines := p.LastLines(); len(lines) != 1 {
+		t.Errorf("last lines %q", lines)
+	}
+}
+
+func TestByHand(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = []string{childEnv + "=memory"}
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "provider plugin") {
+		t.Errorf("%v: %q", err, out)
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
