@@ -34,6 +34,12 @@ lint: setup
 	$(GO) run $(LINT) run ./...
 	sh scripts/shellcheck.sh
 
+generate: ## the gRPC code from provider.proto, with the generators pinned in tools/
+	sh providers/plugin/proto/generate.sh
+
+generate-check: generate
+	git diff --exit-code -- providers/plugin
+
 fmt:
 	gofmt -w $$(git ls-files -co --exclude-standard '*.go')
 

@@ -90,6 +90,11 @@ func (r *runner) prepared(offers []plan.Offer) RunOutcome {
 	if err := r.prepareKeys(); err != nil {
 		return r.notStarted(err)
 	}
+	return r.placed(offers)
+}
+
+// placed finds a pod for a run whose keys are ready, and takes it to its end.
+func (r *runner) placed(offers []plan.Offer) RunOutcome {
 	if err := r.place(offers); err != nil {
 		return r.notStarted(err)
 	}
@@ -183,6 +188,8 @@ func (r *runner) goOn(step *plan.Step, offers []plan.Offer) RunOutcome {
 	switch {
 	case !started && r.spec == nil:
 		return r.again(step, offers, "nothing says what to start")
+	case !started && (pod == nil || pod.Gone()) && r.mayExist():
+		return r.again(step, offers, "a pod of it may still exist")
 	case !started && (pod == nil || pod.Gone()):
 		return r.prepared(offers)
 	case !started:
@@ -238,7 +245,7 @@ func (r *runner) goOnBooting(step *plan.Step, offers []plan.Offer) RunOutcome {
 		if _, derr := w.giveUp(attempt, state.AttemptNotReady, slow.reason, "not ready"); derr != nil {
 			return r.notStarted(derr)
 		}
-		return r.prepared(offers)
+		return r.placed(offers)
 	}
 	result := state.AttemptNotReady
 	if slow != nil {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/job"
 	"github.com/overbrainer/overbrainer/internal/safetext"
 	"github.com/overbrainer/overbrainer/providers"
 )
@@ -35,9 +36,13 @@ type podLog struct {
 	full   bool
 	cursor string
 	last   string
-	moved  time.Time
-	redact *safetext.Redactor
-	now    func() time.Time
+	// verdict is what the pod's guard said of itself, deleting why it deletes
+	// the pod; both "" and zero before.
+	verdict  job.Verdict
+	deleting string
+	moved    time.Time
+	redact   *safetext.Redactor
+	now      func() time.Time
 }
 
 // captureLogs follows the pod's log until the runner ends it.
@@ -105,6 +110,17 @@ func (r *runner) lastLogLine() string {
 	r.logs.mu.Lock()
 	defer r.logs.mu.Unlock()
 	return safetext.Cut(r.logs.last, 160)
+}
+
+// guardSaid gives the verdict and the reason of a deletion that the pod's own
+// guard wrote into its log.
+func (r *runner) guardSaid() (v job.Verdict, deleting string) {
+	if r.logs == nil {
+		return job.Verdict{}, ""
+	}
+	r.logs.mu.Lock()
+	defer r.logs.mu.Unlock()
+	return r.logs.verdict, r.logs.deleting
 }
 
 // openPodLog opens the kept log and its cursor without following a link: what
@@ -175,6 +191,12 @@ func (l *podLog) take(line providers.LogLine) error {
 	defer l.mu.Unlock()
 	if l.file == nil {
 		return os.ErrClosed
+	}
+	if v, ok := job.LogVerdict(line.Text); ok {
+		l.verdict = v
+	}
+	if reason, ok := job.ParseDelete(line.Text); ok {
+		l.deleting = reason
 	}
 	if line.Text != "" && !l.full {
 		text := l.redact.String(safetext.OneLine(line.Text))

@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/overbrainer/overbrainer/internal/job"
+	"github.com/overbrainer/overbrainer/internal/safetext"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -142,6 +144,9 @@ func (w *readiness) look() (done bool, err error) {
 	if pod.Status.Dead() {
 		return false, slow("it is %s", pod.Status)
 	}
+	if v, _ := r.guardSaid(); v.State == job.VerdictFailed {
+		return false, failedVerdict(v.Reason, v.Bootstrap)
+	}
 	if pod.SSH == nil {
 		w.why = fmt.Sprintf("the pod is %s and has no address yet", pod.Status)
 		return false, nil
@@ -239,10 +244,7 @@ func (w *readiness) preflight() error {
 			return w.gpus(v)
 		case err == nil && v.State == "failed":
 			w.seenVerdict()
-			if v.Bootstrap {
-				return refused(state.Bootstrap, "its start failed: %s", v.Reason)
-			}
-			return refused(state.WatchdogRefused, "its guard cannot act: %s; no job starts on a pod that cannot end itself", v.Reason)
+			return failedVerdict(v.Reason, v.Bootstrap)
 		case err != nil:
 			w.why = "the guard's word cannot be read: " + err.Error()
 			r.closeMachine()
@@ -262,6 +264,14 @@ func (w *readiness) preflight() error {
 			return err
 		}
 	}
+}
+
+// failedVerdict is a pod whose guard says that it cannot guard.
+func failedVerdict(reason string, bootstrap bool) error {
+	if bootstrap {
+		return refused(state.Bootstrap, "its start failed: %s", safetext.Cut(safetext.Printable(reason), 200))
+	}
+	return refused(state.WatchdogRefused, "its guard cannot act: %s; no job starts on a pod that cannot end itself", safetext.Cut(safetext.Printable(reason), 200))
 }
 
 // dead looks whether a pod that answers SSH is still there.

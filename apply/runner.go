@@ -105,8 +105,8 @@ func (r *runner) saveIf(condition func(st *state.State, run *state.Run) error, c
 		return nil
 	})
 	if err != nil {
-		if fromChange(err) {
-			return err
+		if CodeOf(err) != "state" {
+			return err // the condition's own, or the claim's
 		}
 		scratch := state.New("")
 		for _, c := range changes {

@@ -163,12 +163,15 @@ func (r *runner) cutOff(reason state.Reason, why string) RunOutcome {
 // vanished ends a run whose pod is proven gone, by the bound that had passed.
 func (r *runner) vanished() RunOutcome {
 	now := r.now()
+	_, said := r.guardSaid()
 	by, reason, message := "unknown", state.Lost, fmt.Sprintf("pod %s is gone and nobody here deleted it", podID(r.run))
-	switch r.limitPassed(now) {
-	case "cost":
+	switch limit := r.limitPassed(now); {
+	case limit == "cost" || said == "cost_cap":
 		by, reason, message = "watchdog", state.CostCap, r.limitMessage(state.CostCap)
-	case "time":
+	case limit == "time" || said == "deadline":
 		by, reason, message = "watchdog", state.TimeLimit, r.limitMessage(state.TimeLimit)
+	case said != "":
+		by, message = "watchdog", fmt.Sprintf("pod %s ended itself (%s)", podID(r.run), said)
 	}
 	if r.run.Phase.Ended() { // its job had ended, its results were not fetched
 		reason, message = r.run.Reason, r.run.Message

@@ -20,13 +20,6 @@ const (
 	StatusError     Status = "error"     // the condition could not be computed
 )
 
-const (
-	statusPass      = StatusPass
-	statusFail      = StatusFail
-	statusUndecided = StatusUndecided
-	statusError     = StatusError
-)
-
 // Check is the outcome of a check block: that of its worst assertion.
 type Check struct {
 	Name    string
@@ -89,7 +82,7 @@ type verdict struct {
 	rng     hcl.Range
 }
 
-var severity = map[Status]int{statusPass: 0, statusUndecided: 1, statusFail: 2, statusError: 3}
+var severity = map[Status]int{StatusPass: 0, StatusUndecided: 1, StatusFail: 2, StatusError: 3}
 
 // check decides one check block.
 func (s *session) check(d *decl) Check {
@@ -120,18 +113,18 @@ func (s *session) assert(body *hclsyntax.Body) verdict { return s.assertWith(bod
 func (s *session) assertWith(body *hclsyntax.Body, extra map[string]cty.Value) verdict {
 	attr := body.Attributes["condition"]
 	if attr == nil {
-		return verdict{status: statusError, message: "there is no condition"}
+		return verdict{status: StatusError, message: "there is no condition"}
 	}
 	rng := attr.Expr.Range()
 	fail := func(summary, detail string) verdict {
-		return verdict{status: statusError, message: detail, rng: rng, diags: hcl.Diagnostics{at(rng, summary, detail)}}
+		return verdict{status: StatusError, message: detail, rng: rng, diags: hcl.Diagnostics{at(rng, summary, detail)}}
 	}
 	before := len(s.diags)
 	raw, ok := s.evalWith(attr.Expr, nil, extra)
 	if !ok {
 		found := append(hcl.Diagnostics(nil), s.diags[before:]...)
 		s.diags = s.diags[:before]
-		v := verdict{status: statusError, message: "the condition cannot be computed", rng: rng, diags: found}
+		v := verdict{status: StatusError, message: "the condition cannot be computed", rng: rng, diags: found}
 		if len(found) > 0 {
 			v.message += ": " + voice(found[0].Detail)
 		}
@@ -140,7 +133,7 @@ func (s *session) assertWith(body *hclsyntax.Body, extra map[string]cty.Value) v
 	v, t := unmark(raw)
 	switch {
 	case t.broken:
-		return verdict{status: statusError, message: "the condition uses a value that has a fault", rng: rng}
+		return verdict{status: StatusError, message: "the condition uses a value that has a fault", rng: rng}
 	case v.IsNull():
 		return fail("condition is null", "the condition is null, which is neither true nor false")
 	}
@@ -150,13 +143,13 @@ func (s *session) assertWith(body *hclsyntax.Body, extra map[string]cty.Value) v
 	}
 	switch {
 	case !b.IsKnown() && t.planned:
-		return verdict{status: statusFail, message: hint(s.message(body, extra), "a price or cost that the condition needs is not known, and what is not known does not pass"), rng: rng}
+		return verdict{status: StatusFail, message: hint(s.message(body, extra), "a price or cost that the condition needs is not known, and what is not known does not pass"), rng: rng}
 	case !b.IsKnown():
-		return verdict{status: statusUndecided, message: undecided(t), rng: rng}
+		return verdict{status: StatusUndecided, message: undecided(t), rng: rng}
 	case b.False():
-		return verdict{status: statusFail, message: s.message(body, extra), rng: rng}
+		return verdict{status: StatusFail, message: s.message(body, extra), rng: rng}
 	}
-	return verdict{status: statusPass, rng: rng}
+	return verdict{status: StatusPass, rng: rng}
 }
 
 func undecided(t traits) string {

@@ -1,91 +1,11 @@
 package config
 
 import (
-	"context"
 	"fmt"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/function"
 )
-
-// decl is one thing that the configuration declares under a name.
-type decl struct {
-	kind   string // var, local, secret, volume, target, cap, run, output, check, provider
-	name   string
-	rng    hcl.Range
-	expr   hclsyntax.Expression // of a local
-	block  *hclsyntax.Block     // of everything else
-	schema *blockSchema
-
-	// edges lead to what the expressions refer to.
-	edges []edge
-	// repeated: it has for_each or count.
-	repeated bool
-	// late: its value hangs on runs or volumes.
-	late bool
-	// bad: it is part of a cycle, and has no value.
-	bad bool
-	// failed: its instances could not be found.
-	failed bool
-	// shared holds the values of arguments that are the same in all instances.
-	shared map[string]field
-}
-
-type edge struct {
-	to  *decl
-	rng hcl.Range
-}
-
-// addr is how expressions name it: var.x, run.train.
-func (d *decl) addr() string { return d.kind + "." + d.name }
-
-// what names it in messages, with the block's own word.
-func (d *decl) what() string {
-	if d.kind == "var" {
-		return "variable " + d.name
-	}
-	return d.addr()
-}
-
-// program is a configuration as it was written: declarations, their
-// references and order. It does not change once it is loaded, but for the
-// values found.
-type program struct {
-	dir   string
-	opt   *Options
-	cfg   *Config
-	forms map[string]*blockSchema
-	// decls by address; order has those that they need before them.
-	decls map[string]*decl
-	all   []*decl
-	order []*decl
-	info  map[hclsyntax.Expression]*exprInfo
-	ctx   context.Context    // of the call that is under way
-	main  []*hclsyntax.Block // overbrainer
-	moves []*hclsyntax.Block // moved and removed
-
-	functions map[string]function.Function
-	meter     *meter
-	files     *tree
-	base      *session
-	// instances of repeated and single blocks, by declaration.
-	volumes map[*decl][]*Volume
-	targets map[*decl][]*Target
-	caps    map[*decl]*Cap
-	runs    map[*decl][]*runInstance
-	byAddr  map[string]*runInstance
-	sets    map[string]*uploadSet
-	found   map[string]existing
-	// instances counts the runs of all blocks.
-	instances int
-	// noProvider: that there is no provider block was said.
-	noProvider bool
-	// partial: text is missing, so nothing but names is looked at.
-	partial bool
-}
 
 // blockKinds maps a block's word to the first part of its address.
 var blockKinds = map[string]string{
@@ -176,7 +96,7 @@ func (p *program) add(d *decl) hcl.Diagnostics {
 	if first := p.decls[d.addr()]; first != nil {
 		return hcl.Diagnostics{at(d.rng, "declared twice", fmt.Sprintf("%s is declared here and at %s; a name may be declared once over all files", d.what(), place(first.rng)))}
 	}
-	d.shared = map[string]field{}
+	d.shared, d.refs = map[string]field{}, map[string]string{}
 	p.decls[d.addr()] = d
 	p.all = append(p.all, d)
 	return nil
@@ -197,90 +117,4 @@ func (p *program) blockHint(word string) string {
 	return didYouMean(word, sorted(p.forms), "")
 }
 
-// names lists what is declared of a kind.
-func (p *program) names(kind string) []string {
-	var names []string
-	for _, d := range p.all {
-		if d.kind == kind {
-			names = append(names, d.name)
-		}
-	}
-	return names
-}
-
-func (p *program) ofKind(kind string) []*decl {
-	var out []*decl
-	for _, d := range p.all {
-		if d.kind == kind {
-			out = append(out, d)
-		}
-	}
-	return out
-}
-
 func sortedAttrs(body *hclsyntax.Body) []string { return sorted(body.Attributes) }
-
-// headerRange is a block's word and labels.
-func headerRange(block *hclsyntax.Block) hcl.Range {
-	if n := len(block.LabelRanges); n > 0 {
-		return hcl.RangeBetween(block.TypeRange, block.LabelRanges[n-1])
-	}
-	return block.TypeRange
-}
-
-// attrRanges gives the place of each argument of a block and of the blocks in
-// it, these as "snapshot.path".
-func attrRanges(body *hclsyntax.Body) map[string]hcl.Range {
-	ranges := make(map[string]hcl.Range, len(body.Attributes))
-	for name, attr := range body.Attributes {
-		ranges[name] = attr.SrcRange
-	}
-	for _, block := range body.Blocks {
-		for name, rng := range attrRanges(block.Body) {
-			ranges[block.Type+"."+name] = rng
-		}
-	}
-	return ranges
-}
-
-// instanceAddr is the address of an instance: run.a["x"], run.a[0], run.a.
-func instanceAddr(addr string, key any) string {
-	switch k := key.(type) {
-	case string:
-		return addr + "[" + quote(k) + "]"
-	case int:
-		return fmt.Sprintf("%s[%d]", addr, k)
-	}
-	return addr
-}
-
-// quote writes a string as HCL does.
-func quote(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for i, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r == '\r':
-			b.WriteString(`\r`)
-		case (r == '$' || r == '%') && strings.HasPrefix(s[i+1:], "{"):
-			b.WriteRune(r)
-			b.WriteRune(r)
-		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
-}
-
-// secretType is the type of secret.NAME: it holds the block, never a value.
-var secretType = cty.Capsule("secret", secretReflect)

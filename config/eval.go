@@ -1,10 +1,7 @@
 package config
 
 import (
-	"context"
-	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -80,25 +77,6 @@ func (s *session) compute(d *decl) cty.Value {
 	return brokenVal
 }
 
-// checkNumbers refuses numbers that are so large that text made of them could
-// exhaust the machine, and what dividing by zero leaves.
-func checkNumbers(v cty.Value, rng hcl.Range) *hcl.Diagnostic {
-	for _, part := range cty.DeepValues(v) {
-		part, _ = part.Unmark()
-		if part.Type() != cty.Number || !part.IsKnown() || part.IsNull() {
-			continue
-		}
-		f := part.AsBigFloat()
-		if f.IsInf() {
-			return at(rng, "no finite number", "the result is not finite, as after a division by zero")
-		}
-		if exp := f.MantExp(nil); exp > maxBits || exp < -maxBits {
-			return at(rng, "number too large", fmt.Sprintf("a number may have %d binary digits", maxBits))
-		}
-	}
-	return nil
-}
-
 // eval computes an expression. A value that could not be computed is broken,
 // and its fault is reported.
 func (s *session) eval(expr hclsyntax.Expression, inst *instance) (cty.Value, bool) {
@@ -131,54 +109,6 @@ func (s *session) evalWith(expr hclsyntax.Expression, inst *instance, extra map[
 		return brokenVal, false
 	}
 	return v, true
-}
-
-// protect evaluates and turns a panic of a library into a diagnostic. One that
-// is the meter's goes on upwards.
-func (s *session) protect(expr hclsyntax.Expression, ctx *hcl.EvalContext) (v cty.Value, diags hcl.Diagnostics) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case tooMuch:
-			panic(tooMuchAt{r, expr.Range()})
-		case tooMuchAt:
-			panic(r)
-		default:
-			v = brokenVal
-			diags = hcl.Diagnostics{at(expr.Range(), "expression cannot be computed", "computing this expression failed in a way that is a fault of overbrainer; please report it with the expression")}
-		}
-	}()
-	s.p.meter.step(0)
-	v, diags = expr.Value(ctx)
-	s.p.meter.step(0) // a function that was stopped could only return an error
-	return v, diags
-}
-
-// tooMuchAt says which expression went over the bounds.
-type tooMuchAt struct {
-	tooMuch
-	rng hcl.Range
-}
-
-// bounds runs an evaluation under a new meter and turns the meter's panic into
-// a diagnostic.
-func (s *session) bounds(f func()) (diags hcl.Diagnostics) {
-	ctx, cancel := context.WithTimeout(s.p.ctx, s.p.opt.Limit)
-	defer cancel()
-	s.p.meter = newMeter(ctx, s.p.opt)
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case tooMuchAt:
-			diags = hcl.Diagnostics{at(r.rng, "evaluation takes too much", "this expression was given up: "+r.why)}
-		case tooMuch:
-			diags = hcl.Diagnostics{plain("evaluation takes too much", r.why)}
-		default:
-			panic(r)
-		}
-	}()
-	f()
-	return nil
 }
 
 // context holds exactly what the expression refers to, so that its cost does
@@ -216,91 +146,4 @@ func (p *program) pathValue() cty.Value {
 		"root": cty.StringVal("."),
 		"cwd":  cty.StringVal(cwd).Mark(local),
 	})
-}
-
-// plainSummaries are the faults whose details hold only what is written in the
-// configuration. The details of all others may quote values.
-var plainSummaries = []string{
-	"Unsupported attribute", "Unknown variable", "Call to unknown function", "Not enough function arguments",
-	"Too many function arguments", "Invalid operand", "Null condition", "Incorrect condition type",
-	"Inconsistent conditional result types", "Iteration over null value", "Iteration over non-iterable value",
-	"Splat of null value", "Attempt to get attribute from null value", "Attempt to index null value",
-	"expression cannot be computed",
-}
-
-// redact takes details away that could quote a sensitive value.
-func (s *session) redact(diags hcl.Diagnostics, info *exprInfo, expr hclsyntax.Expression, inst *instance, extra map[string]cty.Value) hcl.Diagnostics {
-	secretive := ""
-	for _, d := range info.refs {
-		if v := s.value(d); deep(v, sensitive) {
-			secretive = d.addr()
-		}
-	}
-	if info.each && inst != nil {
-		for _, v := range inst.vars {
-			if deep(v, sensitive) {
-				secretive = "each.value"
-			}
-		}
-	}
-	for _, v := range extra {
-		if deep(v, sensitive) {
-			secretive = "a value"
-		}
-	}
-	if secretive == "" {
-		secretive = callsSensitive(expr)
-	}
-	for _, d := range diags {
-		if d.Subject == nil {
-			d.Subject = expr.Range().Ptr()
-		}
-		if secretive != "" && !slices.Contains(plainSummaries, d.Summary) {
-			d.Detail = fmt.Sprintf("what is wrong exactly is not shown, for the expression uses %s, which is sensitive", secretive)
-		} else {
-			d.Detail = s.explain(d, expr)
-		}
-	}
-	return diags
-}
-
-// callsSensitive reports a call of sensitive(): what it takes is not shown.
-func callsSensitive(expr hclsyntax.Expression) string {
-	found := ""
-	_ = hclsyntax.VisitAll(expr, func(node hclsyntax.Node) hcl.Diagnostics {
-		if call, ok := node.(*hclsyntax.FunctionCallExpr); ok && (call.Name == "sensitive" || call.Name == "nonsensitive") {
-			found = "a value"
-		}
-		return nil
-	})
-	return found
-}
-
-// explain adds a hint to HCL's own message.
-func (s *session) explain(d *hcl.Diagnostic, expr hclsyntax.Expression) string {
-	detail := voice(d.Detail)
-	if d.Summary == "Invalid index" {
-		for _, trav := range expr.Variables() {
-			if len(trav) < 3 || trav[2].SourceRange() != *d.Subject {
-				continue
-			}
-			step, ok := trav[1].(hcl.TraverseAttr)
-			if !ok {
-				continue
-			}
-			if to := s.p.decls[trav.RootName()+"."+step.Name]; to != nil && to.repeated {
-				addr := addressOf(trav)
-				return hint(addr+" does not exist", didYouMean(addr, s.p.addresses(to), ""))
-			}
-		}
-	}
-	const limit = 2000
-	if len(detail) > limit {
-		detail = detail[:limit] + " …"
-	}
-	return detail
-}
-
-func deep(v cty.Value, m mark) bool {
-	return v.HasMarkDeep(m)
 }

@@ -248,3 +248,39 @@ var transposeFunc = function.New(&function.Spec{
 		return cty.MapVal(lists), nil
 	},
 })
+
+// coalesceFunc gives the first argument that is neither null nor "", as
+// Terraform's does.
+var coalesceFunc = function.New(&function.Spec{
+	VarParam: &function.Parameter{
+		Name: "values", Type: cty.DynamicPseudoType,
+		AllowNull: true, AllowUnknown: true, AllowMarked: true, AllowDynamicType: true,
+	},
+	Type: func(args []cty.Value) (cty.Type, error) {
+		types := make([]cty.Type, len(args))
+		for i, arg := range args {
+			types[i] = arg.Type()
+		}
+		ty, _ := convert.UnifyUnsafe(types)
+		if len(args) == 0 || ty == cty.NilType {
+			return cty.NilType, errors.New("arguments of one type are required")
+		}
+		return ty, nil
+	},
+	Impl: func(args []cty.Value, ret cty.Type) (cty.Value, error) {
+		var seen []cty.ValueMarks
+		for _, arg := range args {
+			v, marks := arg.Unmark()
+			seen = append(seen, marks)
+			if !v.IsKnown() {
+				return cty.UnknownVal(ret).WithMarks(seen...), nil
+			}
+			if v.IsNull() || v.Type() == cty.String && v.AsString() == "" {
+				continue
+			}
+			out, err := convert.Convert(arg, ret)
+			return out.WithMarks(seen...), err
+		}
+		return cty.NilVal, errors.New("all arguments are null or empty")
+	},
+})

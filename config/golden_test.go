@@ -61,7 +61,7 @@ func open(t testing.TB, path string) *scenario {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sc := &scenario{archive: archive, dir: filepath.Join(t.TempDir(), "project"), opt: Options{Version: "0.1.0", Schema: schema, Limit: time.Hour, steps: 50_000, bytes: 32 << 20}}
+	sc := &scenario{archive: archive, dir: filepath.Join(t.TempDir(), "project"), opt: Options{Version: "0.1.0", Schema: schema, Limit: time.Hour, steps: 100_000, bytes: 32 << 20}}
 	files := map[string][]byte{}
 	for line := range strings.Lines(string(archive.Comment)) {
 		directive, arg, _ := strings.Cut(strings.TrimSpace(line), " ")

@@ -23,8 +23,7 @@ func (s *session) changes() {
 		}
 		from[old] = rng
 		if s.declaredStill(old) {
-			word := map[string]string{"moved": "moves to", "removed": "is removed by"}[block.Type]
-			s.report(at(rng, "still declared", fmt.Sprintf("%s %s this block, and is still declared; take its block out", old, word)))
+			s.report(at(rng, "still declared", fmt.Sprintf("%s is %s here, and is still declared; take its block out", old, block.Type)))
 			continue
 		}
 		if block.Type == "removed" {

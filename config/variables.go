@@ -80,12 +80,16 @@ func (s *session) variableForm(d *decl) *variableForm {
 		form.out.Type = typ
 	}
 	if attr := body.Attributes["default"]; attr != nil && ok {
+		rng := attr.Expr.Range()
+		if form.out.Sensitive {
+			rng = d.rng // an excerpt would show it
+		}
 		v, diags := attr.Expr.Value(nil)
 		if diags.HasErrors() {
-			fail(at(attr.Expr.Range(), "not a constant", "a default is a plain value: it cannot use other values or functions; compute it in locals instead"))
+			fail(at(rng, "not a constant", "a default is a plain value: it cannot use other values or functions; compute it in locals instead"))
 			return nil
 		}
-		v, diag := form.fit(d, v, attr.Expr.Range(), "the default")
+		v, diag := form.fit(d, v, rng, "the default")
 		if diag != nil {
 			fail(diag)
 			return nil
@@ -131,7 +135,7 @@ func (s *session) chooseValue(d *decl, form *variableForm, got *givenValue) (cty
 	default:
 		var diag *hcl.Diagnostic
 		rng, which, form.out.From = got.rng, "the value from "+got.from, got.from
-		if rng.Filename == "" {
+		if rng.Filename == "" || form.out.Sensitive {
 			rng = d.rng
 		}
 		if v, diag = form.fit(d, got.value, rng, which); diag != nil {
@@ -182,12 +186,12 @@ func (s *session) validations() {
 func (s *session) validate(d *decl, block *hclsyntax.Block) {
 	verdict := s.assert(block.Body)
 	switch verdict.status {
-	case statusPass:
-	case statusFail:
+	case StatusPass:
+	case StatusFail:
 		s.report(at(block.Body.Attributes["condition"].Expr.Range(), "value not valid", hint(fmt.Sprintf("var.%s, from %s, is not valid", d.name, s.p.cfg.Variables[d.name].From), verdict.message)))
-	case statusUndecided:
+	case StatusUndecided:
 		s.report(at(block.Body.Attributes["condition"].Expr.Range(), "known only later", "a validation has to be decided before anything runs, so it cannot use what runs leave"))
-	case statusError:
+	case StatusError:
 		s.report(verdict.diags...)
 	}
 }

@@ -176,7 +176,14 @@ func (g *given) file(name, path string) {
 		return
 	}
 	file, diags := parse(name, text)
-	g.p.cfg.files[name] = file.file
+	if g.sensitive() {
+		// Neither an excerpt nor a message may quote the file.
+		for _, d := range diags {
+			d.Detail = "the text is not valid here; more is not shown, for the file may hold sensitive values"
+		}
+	} else {
+		g.p.cfg.files[name] = file.file
+	}
 	g.diags = append(g.diags, diags...)
 	for _, body := range file.bodies {
 		for _, block := range body.Blocks {
@@ -186,6 +193,16 @@ func (g *given) file(name, path string) {
 			g.fileValue(name, body.Attributes[attrName])
 		}
 	}
+}
+
+// sensitive reports whether files may hold values that are not to be shown.
+func (g *given) sensitive() bool {
+	for _, form := range g.forms {
+		if form != nil && form.out.Sensitive {
+			return true
+		}
+	}
+	return false
 }
 
 func (g *given) fileValue(file string, attr *hclsyntax.Attribute) {

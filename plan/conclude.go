@@ -8,17 +8,17 @@ import (
 func (b *builder) conclude() {
 	results := b.results()
 	b.outputs(results)
-	for _, c := range b.in.Config.EvalChecks(b.view(), results) {
+	for _, c := range b.in.Config.EvalChecks(b.p.View(), results) {
 		b.p.Checks = append(b.p.Checks, CheckResult{Name: c.Name, Status: string(c.Status), Message: c.Message, Where: where(c.Range)})
 	}
 }
 
-// view is the plan as check blocks see it. An amount that is not known is
+// View is the plan as check blocks see it. An amount that is not known is
 // null, so that comparing it is an error and never passes.
-func (b *builder) view() cty.Value {
+func (p *Plan) View() cty.Value {
 	adds, changes, destroys := 0, 0, 0
 	runs := []cty.Value{}
-	for _, s := range b.p.Steps {
+	for _, s := range p.Steps {
 		switch s.Action {
 		case Run, Create, Adopt:
 			adds++
@@ -28,14 +28,14 @@ func (b *builder) view() cty.Value {
 			destroys++
 		}
 		if s.Type == "run" && s.Run != nil {
-			runs = append(runs, b.runView(s))
+			runs = append(runs, p.runView(s))
 		}
 	}
 	list := cty.EmptyTupleVal
 	if len(runs) > 0 {
 		list = cty.TupleVal(runs)
 	}
-	c := b.p.Cost
+	c := p.Cost
 	return cty.ObjectVal(map[string]cty.Value{
 		"max_cost_usd": number(c.MaxUSD), "expected_cost_usd": number(c.ExpectedUSD), "hourly_usd": number(c.HourlyUSD),
 		"monthly_storage_usd": number(c.MonthlyStorageUSD),
@@ -44,7 +44,7 @@ func (b *builder) view() cty.Value {
 	})
 }
 
-func (b *builder) runView(s *Step) cty.Value {
+func (p *Plan) runView(s *Step) cty.Value {
 	v := map[string]cty.Value{
 		"address": cty.StringVal(s.Address), "action": cty.StringVal(string(s.Action)),
 		"max_hours": cty.NumberFloatVal(s.Run.Cap.MaxHours), "gpu_count": cty.NumberIntVal(int64(s.Run.Target.GPUCount)),
@@ -53,7 +53,7 @@ func (b *builder) runView(s *Step) cty.Value {
 		"gpu_type": cty.NullVal(cty.String), "stock": cty.NullVal(cty.String), "data_center": cty.NullVal(cty.String),
 		"data_centers": cty.ListValEmpty(cty.String),
 	}
-	for _, o := range b.p.Offers[s.Address] {
+	for _, o := range p.Offers[s.Address] {
 		if !o.Chosen {
 			continue
 		}
@@ -62,8 +62,8 @@ func (b *builder) runView(s *Step) cty.Value {
 		if len(o.DataCenters) > 0 {
 			v["data_center"] = cty.StringVal(o.DataCenters[0])
 			var places []cty.Value
-			for _, p := range o.DataCenters {
-				places = append(places, cty.StringVal(p))
+			for _, place := range o.DataCenters {
+				places = append(places, cty.StringVal(place))
 			}
 			v["data_centers"] = cty.ListVal(places)
 		}

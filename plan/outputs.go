@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/overbrainer/overbrainer/config"
@@ -18,8 +19,9 @@ func (b *builder) outputs(results map[string]config.RunResult) {
 		p := OutputPlan{Sensitive: out.Sensitive}
 		have, known := b.st.Outputs[name]
 		if !out.Value.IsWhollyKnown() {
+			// Following a run that goes on is no change, nor is what it will give.
 			p.Unknown = true
-			p.Changed = !known
+			p.Changed = !known && slices.ContainsFunc(b.p.Steps, func(s *Step) bool { return s.Action.Changes() })
 		} else {
 			value, kind := jsonOf(out.Value)
 			p.Changed = !known || !sameJSON(have.Value, value) || have.Sensitive != out.Sensitive
@@ -37,9 +39,7 @@ func (b *builder) outputs(results map[string]config.RunResult) {
 }
 
 func (b *builder) hcl(diags hcl.Diagnostics) {
-	for _, d := range FromHCL(diags, b.in.Config.Files()) {
-		b.p.Diagnostics = append(b.p.Diagnostics, d)
-	}
+	b.p.Diagnostics = append(b.p.Diagnostics, FromHCL(diags, b.in.Config.Files())...)
 }
 
 // OutputOf gives an output's value in the form of the state.

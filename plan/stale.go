@@ -50,8 +50,12 @@ func (f *File) Stale(cur Current) []Stale {
 	}
 	if cur.State != nil {
 		lineage, serial := cur.State.Lineage, cur.State.Serial
+		other := lineage != p.Project.Lineage
+		if p.Project.Lineage == "" { // made before there was a state: only its place tells
+			other = f.State != cur.Where
+		}
 		switch {
-		case lineage != p.Project.Lineage && (p.Project.Lineage != "" || f.State != cur.Where):
+		case other:
 			add("other_project", "the plan was made for another project's state: %s (%s), here is %s (%s)", f.State, lineageWord(p.Project.Lineage), cur.Where, lineageWord(lineage))
 		case serial != p.Project.Serial:
 			add("state_moved", "the state has moved on since the plan was made: serial %d -> %d", p.Project.Serial, serial)

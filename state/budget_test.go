@@ -53,8 +53,10 @@ func TestReservations(t *testing.T) {
 		t.Error("a run was settled whose pod may still bill")
 	}
 	a.Pod.State = PodDeleted
-	if !s.Settle(a) || !s.Settle(a) {
-		t.Error("an ended run was not settled")
+	for range 2 { // the second time changes nothing
+		if !s.Settle(a) {
+			t.Error("an ended run was not settled")
+		}
 	}
 	if got := s.Spend["cap.shared"]; got.USD != 0.2 || got.Runs != 1 || a.ReservedUSD != 0 {
 		t.Errorf("spend %+v", got)

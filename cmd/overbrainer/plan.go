@@ -31,8 +31,8 @@ func planCommand(a *app) *command {
 			f.boolean(&detailed, "detailed-exitcode", "exit with 2 when there are changes")
 			f.boolean(&o.destroy, "destroy", "plan the end of everything")
 			f.text(&markdown, "markdown", "FILE", "write a summary for a pull request comment")
-			f.duration(&wait, "lock-timeout", "how long to wait for the state")
-			f.number(&parallelism, "parallelism", "N", "how many calls at a time")
+			f.duration(&wait, "lock-timeout", "accepted as everywhere; a plan holds nothing and waits for nobody")
+			f.number(&parallelism, "parallelism", "N", "accepted as everywhere; a plan decides itself")
 			o.register(f)
 		},
 		run: func(ctx context.Context, _ []string) error {

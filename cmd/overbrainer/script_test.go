@@ -50,7 +50,6 @@ func build(t *testing.T) string {
 	}
 	binary := filepath.Join(dir, "overbrainer")
 	cmd := exec.Command("go", "build", "-ldflags", "-X main.version=0.1.0-test", "-o", binary, ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
@@ -132,7 +131,7 @@ func waitState(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: waitstate ADDRESS STATE [SECONDS]")
 	}
-	limit := 60 * time.Second
+	limit := 5 * time.Minute
 	if len(args) > 2 {
 		n, err := strconv.Atoi(args[2])
 		ts.Check(err)

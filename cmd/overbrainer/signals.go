@@ -27,7 +27,10 @@ const patience = 4 * time.Second
 
 func watchSignals() *signals {
 	s := &signals{arrived: make(chan os.Signal, 4)}
-	signal.Notify(s.arrived, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(s.arrived, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // under nohup it stays so
+		signal.Notify(s.arrived, syscall.SIGHUP)
+	}
 	// Taken, and not ignored, since children would inherit that: a write to a
 	// pipe that nobody reads then fails instead of ending the program.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)

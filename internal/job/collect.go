@@ -113,7 +113,7 @@ func (p *Pod) fetch(ctx context.Context, c Collect, m Manifest) error {
 	if err := home.verify(ctx, todo); err != nil {
 		return err
 	}
-	return home.place(todo)
+	return home.place(ctx, todo)
 }
 
 // checkSpace compares what is still to come with what is free.

@@ -207,7 +207,7 @@ func (h *home) secure(f remote.File) error {
 }
 
 // place gives verified files their names and removes the staging directory.
-func (h *home) place(files []remote.File) error {
+func (h *home) place(ctx context.Context, files []remote.File) error {
 	dirs := map[string]bool{".": true}
 	for _, f := range files {
 		dir := path.Dir(f.Path)
@@ -222,9 +222,11 @@ func (h *home) place(files []remote.File) error {
 		}
 	}
 	for _, f := range files {
+		placed := remote.Mark(ctx, "placing")
 		if err := h.root.Rename(partial+"/"+f.Path, f.Path); err != nil {
 			return err
 		}
+		placed()
 	}
 	for dir := range dirs {
 		if err := syncDir(h.root, dir); err != nil {

@@ -124,6 +124,10 @@ func strange() map[string][]byte {
 		"small.bin": content(1, 300_000), "edge.bin": content(2, smallFile), "large.bin": content(3, smallFile+1),
 		"dir/large 'too'\n.bin": content(4, smallFile+blockSize+5), "block.bin": content(5, 9<<20),
 	}
+	if testing.Short() {
+		delete(files, "edge.bin")
+		delete(files, "block.bin")
+	}
 	long := "long/"
 	for range 30 {
 		long += "0123456789/"

@@ -125,11 +125,12 @@ func split(files []File) (small, large []File) {
 }
 
 // batchBytes spreads small files over the channels, in batches that are worth
-// a program each.
+// a program each. They may be large: files of a batch that came whole are kept
+// when it is cut, and OpenSSH's buffers grow slowly on each new channel.
 func batchBytes(files []File, channels int) int64 {
 	var sum int64
 	for _, f := range files {
 		sum += f.Size
 	}
-	return min(max(sum/int64(2*channels), 1<<20), 32<<20)
+	return min(max(sum/int64(2*channels), 1<<20), 256<<20)
 }

@@ -155,7 +155,9 @@ func (p *part) receive(ctx context.Context, spans []span) error {
 				return p.broken(ctx, proc, problems, err)
 			}
 		}
+		noted := Mark(ctx, "piece")
 		p.note(fmt.Sprintf("%d %d\n", s.unit, p.ext.length(s.unit)))
+		noted()
 	}
 	return nil
 }
@@ -230,6 +232,7 @@ func (p *part) verify(ctx context.Context, file *os.File) error {
 		p.drop()
 		return &VerifyError{Path: p.f.Path, Want: p.f.SHA256, Got: got}
 	}
+	defer Mark(ctx, "placing")()
 	return p.place()
 }
 

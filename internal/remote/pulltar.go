@@ -14,6 +14,7 @@ import (
 
 // batch downloads small files as one tar stream.
 func (d *download) batch(ctx context.Context, files []File) error {
+	defer Mark(ctx, "batch")()
 	var script strings.Builder
 	fmt.Fprintf(&script, "cd %s && exec tar -cf -", Quote(d.dir))
 	for _, f := range files {
@@ -104,6 +105,7 @@ func (d *download) readTar(ctx context.Context, r io.Reader, files []File) (miss
 // writeSmall writes a file and verifies it while its bytes pass. What is not
 // whole and right is removed.
 func (d *download) writeSmall(ctx context.Context, f File, r io.Reader, buf []byte) (err error) {
+	defer Mark(ctx, "file")()
 	file, err := d.create(f.Path, f.Exec)
 	if err != nil {
 		return err

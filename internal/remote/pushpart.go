@@ -119,6 +119,7 @@ func (s *sending) send(ctx context.Context, spans []span) error {
 }
 
 func (s *sending) sendSpans(ctx context.Context, spans []span) error {
+	defer Mark(ctx, "pieces")()
 	p, err := s.u.c.start(ctx, s.writeScript(spans))
 	if err != nil {
 		return err
@@ -169,6 +170,7 @@ func (s *sending) copySpans(ctx context.Context, w io.Writer, spans []span) erro
 			}
 			at = sp.offset
 		}
+		sent := Mark(ctx, "piece")
 		for end := sp.offset + sp.length; at < end; {
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -185,6 +187,7 @@ func (s *sending) copySpans(ctx context.Context, w io.Writer, spans []span) erro
 			}
 			at += int64(n)
 		}
+		sent()
 	}
 	return nil
 }
@@ -223,6 +226,7 @@ done`, Quote(s.name), blockSize, count, note)
 
 // verify hashes the file on the machine behind the channels that fill it.
 func (s *sending) verify(ctx context.Context) error {
+	defer Mark(ctx, "hash")()
 	select {
 	case s.u.hashes <- struct{}{}:
 		defer func() { <-s.u.hashes }()

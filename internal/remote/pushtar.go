@@ -14,6 +14,7 @@ import (
 // batch uploads small files as one tar stream, which the machine unpacks and
 // hashes.
 func (u *upload) batch(ctx context.Context, files []File) error {
+	defer Mark(ctx, "batch")()
 	// -m, -o: no times and no owners. The digests follow once tar is done.
 	script := fmt.Sprintf("%scd %s && tar -xmof - || exit 3\n%s",
 		u.tools.hash, Quote(path.Join(u.stage, "tree")), hashScript(paths(files)))
@@ -88,6 +89,7 @@ func (u *upload) writeTar(ctx context.Context, w io.Writer, files []File) error 
 
 // copyFile writes a file's content, which must be as long as listed.
 func (u *upload) copyFile(ctx context.Context, w io.Writer, f File, buf []byte) error {
+	defer Mark(ctx, "file")()
 	r, err := u.Open(f)
 	if err != nil {
 		return err

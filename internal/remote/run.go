@@ -53,6 +53,7 @@ func (e *OutputError) Error() string {
 // *OutputError, a failed Stdout) or that the connection ended: then what was
 // read so far is in the Result, and the script may still be running.
 func (c *Client) Run(ctx context.Context, cmd Command) (Result, error) {
+	defer Mark(ctx, "command")()
 	p, err := c.start(ctx, cmd.Script)
 	if err != nil {
 		return Result{Exit: -1}, err

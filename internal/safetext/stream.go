@@ -61,7 +61,6 @@ func (w *Writer) Flush() error {
 // Line masks one line (its end may be left out) in the stream's present state.
 // Lines within a private key block come back empty.
 func (w *Writer) Line(s string) string {
-	prefix := ""
 	if w.inKey {
 		end := keyBlockEnd(s)
 		if end < 0 {
@@ -76,8 +75,7 @@ func (w *Writer) Line(s string) string {
 	ending := s[len(body):]
 	if begin := lastOpenBlock(body); begin >= 0 {
 		w.inKey = true
-		prefix, body = body[:begin], ""
-		return w.r.String(prefix) + Mask + ending
+		return w.r.String(body[:begin]) + Mask + ending
 	}
 	return w.r.String(body) + ending
 }

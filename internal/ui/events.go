@@ -130,6 +130,9 @@ func prefix(e apply.Event) string {
 func sentence(e apply.Event) string {
 	m := clean(e.Message)
 	switch e.Kind {
+	case apply.EventDetached: // all of it is told at the end
+		first, _, _ := strings.Cut(e.Message, "\n")
+		return clean(first)
 	case apply.EventWarning:
 		return "warning: " + m
 	case apply.EventFailed:
@@ -170,7 +173,7 @@ func ended(e apply.Event) string {
 	if e.Dir != "" {
 		text += ", in " + clean(e.Dir)
 	}
-	if e.Message != "" {
+	if e.Message != "" && e.State != "succeeded" {
 		text += ": " + clean(e.Message)
 	}
 	return clean(text)

@@ -114,27 +114,29 @@ func (p *Process) newClient(rpc providerpb.ProviderServiceClient) *client {
 
 // connect starts the process and dials it, giving up with ctx.
 func (p *Process) connect(ctx context.Context) error {
-	done := make(chan error, 1)
+	var failed error
+	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		protocol, err := p.plugin.Client()
 		if err == nil {
 			var raw any
 			raw, err = protocol.Dispense(name)
 			p.provider, _ = raw.(*client)
 		}
-		done <- err
+		failed = err
 	}()
 	select {
-	case err := <-done:
-		if err != nil {
-			return p.runner.explain(err)
-		}
-		return nil
+	case <-done:
 	case <-ctx.Done():
 		p.runner.stop()
 		<-done
 		return ctx.Err()
 	}
+	if failed != nil {
+		return p.runner.explain(failed)
+	}
+	return nil
 }
 
 // Provider is the plugin's provider. It stays usable, with errors, after the

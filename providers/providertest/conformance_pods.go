@@ -103,8 +103,11 @@ func testLog(t *testing.T, s *suite) {
 	}
 	follow, stop := context.WithTimeout(s.ctx, 200*time.Millisecond)
 	defer stop()
-	done := make(chan error, 1)
-	go func() { done <- s.Provider.PodLogs(follow, providers.LogRequest{PodID: made.ID, Follow: true}, take) }()
+	done := make(chan struct{})
+	go func() {
+		_ = s.Provider.PodLogs(follow, providers.LogRequest{PodID: made.ID, Follow: true}, take)
+		close(done)
+	}()
 	select {
 	case <-done:
 	case <-time.After(10 * time.Second):

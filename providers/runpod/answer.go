@@ -118,7 +118,7 @@ func joinText(parts []string) string {
 }
 
 // fail says what a failure of any call but a create means.
-func (c *client) fail(k call, f *failure) error {
+func (c *client) fail(k call, f *failure) *providers.Error {
 	e := &providers.Error{Op: k.op, Status: f.status}
 	unclear := providers.Transient
 	if k.effect {

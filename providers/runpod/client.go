@@ -215,12 +215,13 @@ func (c *client) do(ctx context.Context, k call) (answer, *failure, error) {
 		}
 		wait := c.delay(try, f.answer)
 		// A limit that is far from lifted is the caller's to wait for.
-		if f.tooLarge || ctx.Err() != nil || try >= limit || k.retry == nil || !k.retry(*f) || waited+wait > maxWaiting {
-			return answer{}, f, nil
+		again := !f.tooLarge && ctx.Err() == nil && try < limit && k.retry != nil && k.retry(*f) && waited+wait <= maxWaiting
+		if again {
+			c.log.Debug("retry", "method", k.method, "path", k.path, "status", f.status, "in", wait)
+			waited += wait
+			again = c.sleep(ctx, wait) == nil
 		}
-		c.log.Debug("retry", "method", k.method, "path", k.path, "status", f.status, "in", wait)
-		waited += wait
-		if c.sleep(ctx, wait) != nil {
+		if !again {
 			return answer{}, f, nil
 		}
 	}

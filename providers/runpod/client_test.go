@@ -68,7 +68,7 @@ func TestRetryDelays(t *testing.T) {
 	a := newAPI(t, limited(map[string]string{"Retry-After": "400"}))
 	_, err := a.provider().ListPods(ctx)
 	wantError(t, err, providers.RateLimited, 429)
-	if e := err.(*providers.Error); e.RetryAfter != 400*time.Second {
+	if e := errorOf(t, err); e.RetryAfter != 400*time.Second {
 		t.Errorf("asked to wait %s", e.RetryAfter)
 	}
 }
@@ -240,7 +240,7 @@ func TestDetailsAreMasked(t *testing.T) {
 	}
 	long := problem(400, strings.Repeat("wörd ", 200)+"\x1b[31m")
 	_, err := newAPI(t, long).provider().ListPods(ctx)
-	if e := err.(*providers.Error); len([]rune(e.Detail)) != 300 {
+	if e := errorOf(t, err); len([]rune(e.Detail)) != 300 {
 		t.Errorf("detail of %d characters", len([]rune(e.Detail)))
 	}
 	list := reply{status: 422, body: `{"title":"Unprocessable Entity","status":422,"detail":"Request validation failed.",

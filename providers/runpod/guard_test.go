@@ -82,13 +82,9 @@ func (g *guardPod) run(t *testing.T, function string) (string, bool) {
 	if argv, err := os.ReadFile(g.argv); err == nil && strings.Contains(string(argv), podKey[4:]) {
 		t.Errorf("the key is on curl's command line: %s", argv)
 	}
-	text, verdict := strings.TrimSuffix(string(out), "\n"), ""
-	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
-		text, verdict = text[:i], text[i+1:]
-	} else {
-		text, verdict = "", text
-	}
-	return text, verdict == "yes"
+	text := strings.TrimSuffix(string(out), "\n")
+	i := strings.LastIndexByte(text, '\n')
+	return text[:max(i, 0)], text[i+1:] == "yes"
 }
 
 func eachShell(t *testing.T, test func(t *testing.T, shell []string)) {

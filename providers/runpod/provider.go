@@ -27,10 +27,9 @@ type Options struct {
 type Provider struct {
 	options Options
 
-	mu         sync.RWMutex
-	client     *client
-	cloud      providers.Cloud
-	configured bool
+	mu     sync.RWMutex
+	client *client
+	cloud  providers.Cloud
 }
 
 var _ providers.Provider = (*Provider)(nil)

@@ -101,7 +101,7 @@ func (c *client) readSecret(k call, a answer) (providers.Secret, error) {
 // secretFailure says what a failed write means. The request held the value, so
 // nothing at all of the answer is shown.
 func (c *client) secretFailure(k call, f *failure) error {
-	e := c.fail(k, f).(*providers.Error)
+	e := c.fail(k, f)
 	if f.transport == nil {
 		e.Detail = ""
 	}

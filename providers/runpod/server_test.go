@@ -2,6 +2,7 @@ package runpod_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -124,17 +125,21 @@ func (a *api) waited(want ...time.Duration) {
 	}
 }
 
+// errorOf gives an error of the contract.
+func errorOf(t *testing.T, err error) *providers.Error {
+	t.Helper()
+	var e *providers.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("%T: %v", err, err)
+	}
+	return e
+}
+
 // wantError checks an error's kind, status and text, and that it shows no
 // secret in any form of printing.
 func wantError(t *testing.T, err error, kind providers.Kind, status int, texts ...string) {
 	t.Helper()
-	if err == nil {
-		t.Fatal("no error")
-	}
-	e, ok := err.(*providers.Error)
-	if !ok {
-		t.Fatalf("%T: %v", err, err)
-	}
+	e := errorOf(t, err)
 	if e.Kind != kind || e.Status != status {
 		t.Errorf("kind %s, status %d: %v; want %s, %d", e.Kind, e.Status, e, kind, status)
 	}

@@ -16,11 +16,17 @@ ob_gone() {
 # by a variable that nothing else on the pod has.
 ob_stragglers() {
 	[ -n "$ob_mark" ] || return 0
-	for ob_dir in /proc/[0-9]*; do
-		if tr '\000' '\n' 2>/dev/null <"$ob_dir/environ" | grep -qxF "OVERBRAINER_JOB=$ob_mark"; then
-			kill -s KILL "${ob_dir#/proc/}" 2>/dev/null || :
-		fi
-	done 2>/dev/null
+	ob_one=
+	tail -n +1 /proc/[0-9]*/environ 2>/dev/null | tr '\000' '\n' |
+		grep -e '^==> /proc/[0-9]*/environ <==$' -e '^OVERBRAINER_JOB=' | while IFS= read -r ob_line; do
+		case $ob_line in
+		"==> /proc/"*)
+			ob_one=${ob_line#"==> /proc/"}
+			ob_one=${ob_one%%/*}
+			;;
+		"OVERBRAINER_JOB=$ob_mark") kill -s KILL "$ob_one" 2>/dev/null || : ;;
+		esac
+	done
 }
 
 ob_status || exit 1

@@ -60,8 +60,6 @@ ob_stat() {
 	set -- ${ob_line##*) }
 	[ "$#" -ge 20 ] || return 1
 	ob_proc_state=$1
-	ob_proc_group=$3
-	ob_proc_session=$4
 	shift 19
 	ob_proc_start=$1
 }
@@ -86,13 +84,13 @@ ob_alive() {
 	fi
 	[ "$ob_proc_state" = Z ] || return 0
 	# The leader waits for somebody to collect it; what matters is the others.
-	for ob_dir in /proc/[0-9]*; do
-		ob_stat "${ob_dir#/proc/}" || continue
-		if [ "$ob_proc_group" = "$1" ] && [ "$ob_proc_state" != Z ]; then
-			return 0
-		fi
-	done
-	return 1
+	ob_processes | grep -v '^[0-9]* Z' | grep -q "^[0-9]* [A-Za-z] $1 "
+}
+
+# ob_processes: a line "pid state group session" for each process.
+ob_processes() {
+	cat /proc/[0-9]*/stat 2>/dev/null |
+		LC_ALL=C sed -n 's/^\([0-9]*\) (.*) \([A-Za-z]\) [0-9]* \([0-9]*\) \([0-9]*\) .*/\1 \2 \3 \4 /p'
 }
 
 # ob_pid: reads job.pid into ob_job_pid and ob_job_start. 1 = no such file, 2 =
@@ -125,10 +123,7 @@ ob_snapshot_signal() {
 	[ "$ob_bit" -ge 1 ] || return 0
 	[ "$ob_bit" -le 31 ] || return 0
 	ob_alive "$ob_job_pid" "$ob_job_start" || return 0
-	for ob_dir in /proc/[0-9]*; do
-		ob_one=${ob_dir#/proc/}
-		ob_stat "$ob_one" || continue
-		[ "$ob_proc_session" = "$ob_job_pid" ] || continue
+	for ob_one in $(ob_processes | grep " $ob_job_pid \$" | sed 's/ .*//'); do
 		[ "$ob_one" != "$ob_job_pid" ] || continue
 		ob_mask=
 		while read -r ob_key ob_value; do

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/creack/pty"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -118,31 +117,6 @@ func closePipes(pipes [3][2]*os.File) {
 			}
 		}
 	}
-}
-
-// prepareTerminal runs cmd as the leader of a terminal. Closing the terminal's
-// other side hangs it up, as a closed connection should.
-func (s *session) prepareTerminal(cmd *exec.Cmd) (func(), error) {
-	tty, err := pty.StartWithSize(cmd, s.size)
-	if err != nil {
-		return nil, err
-	}
-	s.running(cmd.Process, tty, tty)
-	return func() {
-		go func() { _, _ = io.Copy(tty, s.ch) }()
-		copied := make(chan struct{})
-		go func() {
-			defer close(copied)
-			_, _ = io.Copy(s.ch, tty)
-		}()
-		go func() {
-			err := cmd.Wait()
-			<-copied
-			_ = s.ch.CloseWrite()
-			s.report(err)
-			_ = s.ch.Close()
-		}()
-	}, nil
 }
 
 func (s *session) running(p *os.Process, tty *os.File, files ...*os.File) {

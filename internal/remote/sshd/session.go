@@ -96,30 +96,3 @@ func (s *session) setEnv(payload []byte) bool {
 	s.env = append(s.env, v.Name+"="+v.Value)
 	return true
 }
-
-func (s *session) askTerminal(payload []byte) bool {
-	var v struct {
-		Term                      string
-		Cols, Rows, Width, Height uint32
-		Modes                     string
-	}
-	if ssh.Unmarshal(payload, &v) != nil || strings.Contains(v.Term, "\x00") {
-		return false
-	}
-	s.term, s.size = v.Term, winsize(v.Cols, v.Rows, v.Width, v.Height)
-	return true
-}
-
-func (s *session) resize(payload []byte) bool {
-	var v struct{ Cols, Rows, Width, Height uint32 }
-	if ssh.Unmarshal(payload, &v) != nil {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tty != nil && pty.Setsize(s.tty, winsize(v.Cols, v.Rows, v.Width, v.Height)) == nil
-}
-
-func winsize(cols, rows, width, height uint32) *pty.Winsize {
-	return &pty.Winsize{Cols: uint16(cols), Rows: uint16(rows), X: uint16(width), Y: uint16(height)}
-}

@@ -20,6 +20,9 @@ func (s *Spec) Handler(next http.Handler, report func(error)) http.Handler {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		rec := &recorder{ResponseWriter: w, status: http.StatusOK}
 		next.ServeHTTP(rec, r)
+		if r.Context().Err() != nil {
+			return // nobody reads the answer
+		}
 		path := r.URL.EscapedPath()
 		if rec.status < 400 {
 			if err := s.Request(r.Method, path, r.URL.Query(), body); err != nil {

@@ -121,6 +121,7 @@ func TestFaultsOfPods(t *testing.T) {
 		}
 	})
 	t.Run("pod-exits", func(t *testing.T) {
+		w.t = t
 		id := running()
 		arm(t, "pod-exits")
 		if a := w.want(w.call("GET", "pods/"+id, nil), 200); a.body["status"] != "EXITED" {
@@ -128,11 +129,13 @@ func TestFaultsOfPods(t *testing.T) {
 		}
 	})
 	t.Run("pod-dies", func(t *testing.T) {
+		w.t = t
 		id := running()
 		arm(t, "pod-dies")
 		w.want(w.call("GET", "pods/"+id, nil), 404)
 	})
 	t.Run("ssh-silent", func(t *testing.T) {
+		w.t = t
 		id := running()
 		arm(t, "ssh-silent")
 		c, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(w.port(id)))

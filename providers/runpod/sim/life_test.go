@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -47,9 +48,10 @@ func TestNothingOutlivesAKilledSimulator(t *testing.T) {
 		if err := sim.Serve(t.Context(), sim.Options{Home: home}); !errors.Is(err, sim.ErrRunning) {
 			t.Errorf("a second one: %v", err)
 		}
-		script := `cp "$(command -v sleep)" /tmp/ob-$$ && (setsid "/tmp/ob-$$" 987 &) ; "/tmp/ob-$$" 987 & echo up; exec sleep 1000`
-		w.want(w.call("POST", "pods", podBody(strings.ReplaceAll(script, "/tmp/", "${OVERBRAINER_POD_ROOT-}/tmp/"), nil)), 201)
-		w.until("daemons", func() bool { return len(processesOf(home)) == 2 })
+		span := sleepSpan()
+		script := "(setsid sleep " + span + " &); sleep " + span + " & exec sleep 1000"
+		w.want(w.call("POST", "pods", podBody(script, nil)), 201)
+		w.until("daemons", func() bool { return sleepers(span) == 2 })
 		w.want(w.call("POST", "account/secrets", map[string]any{"name": "kept", "value": "v"}), 201)
 		spent := 0.0
 		w.until("saved spend", func() bool {
@@ -61,7 +63,7 @@ func TestNothingOutlivesAKilledSimulator(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = daemon.Wait()
-		w.until("end of every process", func() bool { return len(processesOf(home)) == 0 })
+		w.until("end of every process", func() bool { return sleepers(span) == 0 })
 		if _, err := sim.Find(t.Context(), home); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("found after its death: %v", err)
 		}
@@ -73,19 +75,20 @@ func TestNothingOutlivesAKilledSimulator(t *testing.T) {
 	})
 }
 
-// processesOf lists the sleepers that a pod of the home left running. In the
-// root form they are told by what they run, in the other by its path.
-func processesOf(string) []string {
-	var out []string
+// sleepSpan gives a number of seconds that no other test sleeps.
+func sleepSpan() string { return fmt.Sprintf("9%d", time.Now().UnixNano()%1e9) }
+
+// sleepers counts the processes of this machine that sleep for so long.
+func sleepers(span string) int {
+	n := 0
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, f := range files {
 		data, _ := os.ReadFile(f)
-		argv := strings.Split(string(data), "\x00")
-		if len(argv) > 1 && strings.HasPrefix(filepath.Base(argv[0]), "ob-") && argv[1] == "987" {
-			out = append(out, argv[0])
+		if string(data) == "sleep\x00"+span+"\x00" {
+			n++
 		}
 	}
-	return out
+	return n
 }
 
 func TestStopAndIdle(t *testing.T) {

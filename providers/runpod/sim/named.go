@@ -24,6 +24,8 @@ type Fault struct {
 	// By limits it to calls of the "account" or of a "pod" by its own key; ""
 	// leaves that to the fault.
 	By string `json:"by,omitempty"`
+	// GPU limits a fault of create calls to those of one GPU type.
+	GPU string `json:"gpu,omitempty"`
 }
 
 // FaultName describes a fault that can be armed.
@@ -76,6 +78,7 @@ func (s *server) arm(f Fault) error {
 	if f.By == "account" || f.By == "pod" {
 		r.who = f.By
 	}
+	r.gpu = f.GPU
 	if f.On != "" {
 		if !knownOp(f.On) {
 			return fmt.Errorf("unknown operation %q", f.On)
@@ -85,13 +88,13 @@ func (s *server) arm(f Fault) error {
 		}
 		r.on = []string{f.On}
 	}
-	if f.Times != 0 {
-		r.times = f.Times
-	}
 	if n.arg != nil && hasArg {
 		if err := n.arg(r, arg, s); err != nil {
 			return fmt.Errorf("fault %s: %w", name, err)
 		}
+	}
+	if f.Times != 0 {
+		r.times = f.Times
 	}
 	if n.now == nil {
 		s.faults.add(r)

@@ -55,7 +55,7 @@ var namedFaults = map[string]namedFault{
 	"zero-gpus":               {does: "the next pod has no GPU, and the API says so", on: onCreate, out: bending(func(k *knobs) { k.lessGPUs, k.tellGPUs = 1<<20, true })},
 	"ssh-never":               {does: "the next pod's SSH port is never mapped", on: onCreate, out: bending(func(k *knobs) { k.noSSH = true })},
 	"pull-never":              {does: "the next pod's image is pulled for ever", on: onCreate, out: bending(func(k *knobs) { k.neverUp = true })},
-	"pull-slow":               {does: "the next pod's image takes longer to pull; argument: nominal seconds", on: onCreate, out: bending(nil), arg: slowPull},
+	"pull-slow":               {does: "the next pod's image takes longer to pull; argument: nominal seconds, 60 without", on: onCreate, out: bending(func(k *knobs) { k.pull = time.Minute }), arg: slowPull},
 	"secret-unresolved":       {does: "the next pod gets placeholders instead of secrets", on: onCreate, out: bending(func(k *knobs) { k.unresolved = true })},
 
 	// Reading, listing, deleting pods, and their logs.

@@ -81,7 +81,7 @@ func serve(t *testing.T, opt sim.Options) *world {
 // until waits for something that another process brings about.
 func (w *world) until(what string, ok func() bool) {
 	w.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(90 * time.Second)
 	for !ok() {
 		if time.Now().After(deadline) {
 			w.t.Fatalf("no %s in time", what)
@@ -168,7 +168,7 @@ func (w *world) open(ctx context.Context, id, query, last string) io.ReadCloser 
 // log gives a pod's lines as far as they were sent.
 func (w *world) log(id, until string) string {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 90*time.Second)
 	defer cancel()
 	resp := w.open(ctx, id, "tail=5000", "")
 	defer resp.Close()
@@ -268,15 +268,12 @@ func TestPodIsReachedAndDies(t *testing.T) {
 			}
 			return strings.TrimSpace(string(out))
 		}
-		marker := filepath.Join(t.TempDir(), "sleep-marker")
-		if err := os.Symlink("/bin/sleep", marker); err != nil {
-			t.Fatal(err)
-		}
-		run(`setsid sh -c 'cp "$(command -v sleep)" "${OVERBRAINER_POD_ROOT-}/root/ob-daemon" && exec "${OVERBRAINER_POD_ROOT-}/root/ob-daemon" 987' >/dev/null 2>&1 </dev/null &`)
-		w.until("a daemon", func() bool { return len(processes("ob-daemon")) == 1 })
+		span := sleepSpan()
+		run("setsid sleep " + span + " >/dev/null 2>&1 </dev/null &")
+		w.until("a daemon", func() bool { return sleepers(span) == 1 })
 		w.want(w.call("DELETE", "pods/"+id, nil), 204)
-		if left := processes("ob-daemon"); len(left) > 0 {
-			t.Errorf("processes left: %v", left)
+		if left := sleepers(span); left > 0 {
+			t.Errorf("%d processes left", left)
 		}
 		w.want(w.call("GET", "pods/"+id, nil), 404)
 		w.want(w.call("DELETE", "pods/"+id, nil), 404)
@@ -284,17 +281,4 @@ func TestPodIsReachedAndDies(t *testing.T) {
 			t.Errorf("disks left: %v", left)
 		}
 	})
-}
-
-// processes lists those whose command line holds text.
-func processes(text string) []string {
-	var out []string
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, f := range files {
-		data, _ := os.ReadFile(f)
-		if line := string(bytes.ReplaceAll(data, []byte{0}, []byte(" "))); strings.HasSuffix(strings.TrimSpace(line), text+" 987") {
-			out = append(out, f+": "+line)
-		}
-	}
-	return out
 }

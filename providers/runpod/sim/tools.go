@@ -2,7 +2,10 @@ package sim
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
@@ -15,20 +18,40 @@ type tools struct {
 	python string // "" where there is none
 }
 
-// findTools looks for a Python. What PATH names may be a shim that depends on
-// its user's environment, so the interpreter itself is asked where it is.
+// findTools looks for a Python 3: the first program of that name, not a script
+// that would look for one by itself in its user's environment, as version
+// managers install them. Where there are only such scripts one is asked.
 func findTools() tools {
-	for _, name := range []string{"python3", "python"} {
-		path, err := exec.LookPath(name)
-		if err != nil {
+	var scripts []string
+	for _, dir := range filepath.SplitList(os.Getenv("PATH") + ":" + imagePath) {
+		path := filepath.Join(dir, "python3")
+		if _, err := exec.LookPath(path); err != nil || !filepath.IsAbs(path) {
 			continue
 		}
-		out, err := exec.Command(path, "-c", "import sys; print(sys.version_info[0], sys.executable)").Output()
-		if exe, is := strings.CutPrefix(strings.TrimSpace(string(out)), "3 "); err == nil && is && exe != "" {
+		if isProgram(path) {
+			return tools{python: path}
+		}
+		scripts = append(scripts, path)
+	}
+	for _, path := range scripts {
+		out, err := exec.Command(path, "-c", "import sys; print(sys.executable)").Output()
+		if exe := strings.TrimSpace(string(out)); err == nil && filepath.IsAbs(exe) {
 			return tools{python: exe}
 		}
 	}
 	return tools{}
+}
+
+// isProgram reports whether a file is a program of the machine, not a script.
+func isProgram(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	magic := make([]byte, 4)
+	_, err = io.ReadFull(f, magic)
+	return err == nil && string(magic) == "\x7fELF"
 }
 
 // scripts are the files of the pod's /usr/local/bin.

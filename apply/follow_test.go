@@ -1,0 +1,398 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/providers"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+func oneSpec() map[string]*plan.RunSpec { return map[string]*plan.RunSpec{"run.train": spec()} }
+
+// TestEnds holds how runs end.
+func TestEnds(t *testing.T) {
+	tests := []struct {
+		name    string
+		spec    func(*plan.RunSpec)
+		job     func(*fakeJob)
+		during  func(w *world, p *fakePod) // ten minutes after the job's start
+		phase   state.Phase
+		reason  state.Reason
+		class   Class
+		message string
+		fetched bool
+		kept    bool // the pod waits
+	}{
+		{name: "exit code", job: func(j *fakeJob) { j.exit = 3 }, phase: state.Failed, reason: state.ExitCode, class: JobFailed, message: "exited with 3", fetched: true},
+		{name: "not found", job: func(j *fakeJob) { j.exit = 127 }, phase: state.Failed, reason: state.ExitCode, class: JobFailed, message: "not found", fetched: true},
+		{name: "killed", job: func(j *fakeJob) { j.exit = 137 }, phase: state.Failed, reason: state.ExitCode, class: JobFailed, message: "signal 9", fetched: true},
+		{name: "no outputs", job: func(j *fakeJob) { j.files = map[string]string{"result/model.bin": "x"} }, phase: state.Failed, reason: state.NoOutputs, class: JobFailed, message: "result/model.bin", kept: true},
+		{name: "no outputs allowed", spec: func(s *plan.RunSpec) { s.AllowEmpty = true }, job: func(j *fakeJob) { j.files = nil }, phase: state.Succeeded, class: OK, fetched: true},
+		{name: "no metrics", spec: func(s *plan.RunSpec) { s.MetricsRequired = true }, job: func(j *fakeJob) { j.metrics = "" }, phase: state.Failed, reason: state.NoMetrics, class: JobFailed, fetched: true},
+		{name: "time limit", job: func(j *fakeJob) { j.hang = true }, phase: state.Failed, reason: state.TimeLimit, class: Failure, message: "max_hours = 6 (overbrainer.hcl:10)"},
+		{name: "cost cap", spec: func(s *plan.RunSpec) { s.Cap.MaxCostUSD = 1 }, job: func(j *fakeJob) { j.hang = true }, phase: state.Failed, reason: state.CostCap, class: Failure, message: "max_cost_usd = 1"},
+		{name: "stalled", spec: func(s *plan.RunSpec) { s.Cap.StallAfterS = 600 }, job: func(j *fakeJob) { j.hang = true; j.length = time.Minute }, phase: state.Failed, reason: state.StalledOut, class: Failure, message: "stall_after", fetched: true},
+		{name: "pod vanishes", job: func(j *fakeJob) { j.length = time.Hour }, during: func(w *world, p *fakePod) { w.mem.Take(p.id) }, phase: state.Failed, reason: state.Lost, class: Failure, message: "log and metrics"},
+		{name: "taken away", job: func(j *fakeJob) { j.length = time.Hour }, during: func(w *world, p *fakePod) {
+			w.mem.SetPod(p.id, func(p *providers.Pod) { p.Status = providers.Exited })
+		}, phase: state.Failed, reason: state.TakenAway, class: Failure, message: "EXITED"},
+		{name: "connection lost for an hour", job: func(j *fakeJob) { j.length = 2 * time.Hour }, during: func(w *world, p *fakePod) {
+			p.mu.Lock()
+			p.offline = true
+			p.mu.Unlock()
+			time.Sleep(time.Hour)
+			p.mu.Lock()
+			p.offline = false
+			p.mu.Unlock()
+		}, phase: state.Succeeded, class: OK, fetched: true},
+		{name: "digest mismatch", job: func(j *fakeJob) {}, during: nil, phase: state.Succeeded, class: Failure, kept: true, message: "digest"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				s := spec()
+				if tt.spec != nil {
+					tt.spec(s)
+				}
+				if tt.job != nil {
+					tt.job(&w.job)
+				}
+				w.boot = func(_ int, p *fakePod) {
+					if tt.name == "digest mismatch" {
+						p.collect = func(int) error { return fmt.Errorf("%w: output/model.bin", ErrMismatch) }
+					}
+					if tt.during != nil {
+						go func() {
+							time.Sleep(10 * time.Minute)
+							tt.during(w, p)
+						}()
+					}
+				}
+				out := w.apply(oneRun(s), Options{})
+				run := w.run("run.train")
+				if run.Phase != tt.phase || run.Reason != tt.reason || out.Class != tt.class || run.Retrieved != tt.fetched {
+					t.Errorf("%s %s class %d retrieved %v: %s", run.Phase, run.Reason, out.Class, run.Retrieved, run.Message)
+				}
+				if text := run.Message + out.Runs[0].Message; !strings.Contains(text, tt.message) {
+					t.Errorf("message %q lacks %q", text, tt.message)
+				}
+				if tt.kept {
+					if len(w.mem.Pods()) != 1 || run.Pod.State != state.PodAwaiting {
+						t.Errorf("pod: %v %s", w.mem.Pods(), run.Pod.State)
+					}
+					if _, err := os.Stat(filepath.Join(w.dir, run.Dir, "output")); tt.name == "digest mismatch" && err == nil {
+						t.Error("results under their final name")
+					}
+					return
+				}
+				w.clean()
+				if run.CostUSD <= 0 || run.EndedAt == nil {
+					t.Errorf("cost %v, end %v", run.CostUSD, run.EndedAt)
+				}
+			})
+		})
+	}
+}
+
+func TestCorrectedOutputsAreCollected(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.job.files = map[string]string{"result/model.bin": "x"}
+		w.apply(oneRun(spec()), Options{})
+		s := spec()
+		s.Outputs = []string{"result/**"}
+		out := w.apply(planOf(plan.Collect, map[string]*plan.RunSpec{"run.train": s}), Options{})
+		if run := w.run("run.train"); out.Class != OK || run.Phase != state.Succeeded || !run.Retrieved {
+			t.Errorf("class %d, %+v", out.Class, run)
+		}
+		w.clean()
+	})
+}
+
+func TestNotRetrievedIsFinishedLater(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		broken := true
+		w.boot = func(_ int, p *fakePod) {
+			p.collect = func(int) error {
+				if broken {
+					return errors.New("broken pipe")
+				}
+				return nil
+			}
+		}
+		out := w.apply(oneRun(spec()), Options{})
+		if run := w.run("run.train"); out.Class != Failure || run.Retrieved || run.Pod.State != state.PodAwaiting || w.pod(1).collects != 5 {
+			t.Errorf("class %d, %+v", out.Class, run)
+		}
+		broken = false
+		out = w.apply(w.replan(oneSpec()), Options{})
+		if out.Class != OK || !w.run("run.train").Retrieved || w.pod(1).marks["launch"] != 1 {
+			t.Errorf("%+v", out)
+		}
+		w.clean()
+	})
+}
+
+func TestAbandonedPodExplainsItself(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.job.exit = 7
+		w.apply(oneRun(spec()), Options{Detach: true})
+		time.Sleep(3 * time.Hour)
+		w.mem.Take(w.mem.Pods()[0].ID)
+		out, err := w.engine().Attach(t.Context(), "run.train", Options{})
+		if err != nil || out.Class != Failure {
+			t.Errorf("%v %+v", err, out)
+		}
+		w.clean()
+	})
+}
+
+func TestStop(t *testing.T) {
+	withSnapshots := func() *plan.RunSpec {
+		s := spec()
+		s.Snapshot = &plan.SnapshotSpec{Path: "output/checkpoint-{step}", GraceS: 1800}
+		return s
+	}
+	t.Run("alone", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			w.job = fakeJob{hang: true, length: time.Hour, snapshot: 40, log: "x\n", files: map[string]string{"output/checkpoint-40/w": "w"}}
+			w.apply(oneRun(withSnapshots()), Options{Detach: true})
+			time.Sleep(time.Minute)
+			out, err := w.engine().Stop(t.Context(), "run.train", Options{})
+			run := w.run("run.train")
+			if err != nil || out.Class != OK || run.Phase != state.Stopped || run.Reason != state.UserStopped || run.Snapshot == nil || run.Snapshot.Step != 40 || !run.Snapshot.Local {
+				t.Fatalf("%v class %d, %+v", err, out.Class, run)
+			}
+			if _, err := os.Stat(filepath.Join(w.dir, run.Dir, "output/checkpoint-40/w")); err != nil {
+				t.Error(err)
+			}
+			w.clean()
+
+			s := withSnapshots()
+			p := planOf(plan.Resume, map[string]*plan.RunSpec{"run.train": s})
+			p.Steps[0].RunID = run.ID
+			w.job = fakeJob{length: time.Minute, files: map[string]string{"output/model.bin": "w"}}
+			if out := w.apply(p, Options{}); out.Class != OK {
+				t.Fatalf("resume: %+v", out)
+			}
+			if got := w.pod(2).launch.ResumeDir; got != "resume/checkpoint-40" || w.pod(2).uploads[0].Path != "resume/checkpoint-40/w" {
+				t.Errorf("resume dir %q, uploads %v", got, w.pod(2).uploads)
+			}
+		})
+	})
+	t.Run("while another process follows", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			w.job = fakeJob{hang: true, length: time.Hour, snapshot: 40, files: map[string]string{"output/checkpoint-40/w": "w"}}
+			done := make(chan Outcome, 1)
+			go func() { done <- w.apply(oneRun(withSnapshots()), Options{}) }()
+			time.Sleep(5 * time.Minute)
+			e := w.engine()
+			e.Interrupts = nil
+			out, err := e.Stop(t.Context(), "run.train", Options{})
+			if err != nil || out.Class != OK {
+				t.Errorf("stop: %v %+v", err, out)
+			}
+			first := <-done
+			if run := w.run("run.train"); run.Phase != state.Stopped || first.Class != JobFailed {
+				t.Errorf("%s, class %d", run.Phase, first.Class)
+			}
+			w.clean()
+		})
+	})
+	t.Run("a job that does not answer", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			w.job = fakeJob{hang: true, length: time.Hour}
+			w.apply(oneRun(withSnapshots()), Options{Detach: true})
+			began := time.Now()
+			out, err := w.engine().Stop(t.Context(), "run.train", Options{})
+			run := w.run("run.train")
+			if err != nil || out.Class != OK || run.Phase != state.Cancelled || time.Since(began) < 29*time.Minute {
+				t.Errorf("%v class %d, %s %s after %s", err, out.Class, run.Phase, run.Reason, time.Since(began))
+			}
+			w.clean()
+		})
+	})
+	t.Run("a job that cannot save itself", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			w.job.hang = true
+			w.apply(oneRun(spec()), Options{Detach: true})
+			out, _ := w.engine().Stop(t.Context(), "run.train", Options{})
+			if out.Class != Failure || CodeOf(out.Runs[0].Err) != "no_snapshots" {
+				t.Errorf("%+v", out)
+			}
+		})
+	})
+}
+
+func TestCancel(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.job.hang = true
+		done := make(chan Outcome, 1)
+		go func() { done <- w.apply(oneRun(spec()), Options{}) }()
+		time.Sleep(5 * time.Minute)
+		e := w.engine()
+		e.Interrupts = nil
+		out, err := e.Cancel(t.Context(), "run.train", Options{})
+		if err != nil || out.Class != OK {
+			t.Errorf("%v %+v", err, out)
+		}
+		<-done
+		if run := w.run("run.train"); run.Phase != state.Cancelled || run.Reason != state.UserCancelled || !run.Retrieved {
+			t.Errorf("%+v", run)
+		}
+		w.clean()
+	})
+}
+
+func TestTwoProcesses(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		done := make(chan Outcome, 1)
+		go func() { done <- w.apply(oneRun(spec()), Options{}) }()
+		time.Sleep(3 * time.Minute)
+		second := w.engine()
+		second.Interrupts = nil
+		out, err := second.Apply(t.Context(), planOf(plan.Attach, oneSpec()), Options{})
+		if err != nil || out.Class != Held || !strings.Contains(out.Runs[0].Err.Error(), "ann@here") {
+			t.Errorf("%v %+v", err, out)
+		}
+		third := w.engine()
+		third.Interrupts = nil
+		out, err = third.Attach(t.Context(), "run.train", Options{})
+		if err != nil || out.Class != OK {
+			t.Errorf("attach: %v %+v", err, out)
+		}
+		if first := <-done; first.Class != OK {
+			t.Errorf("%+v", first)
+		}
+		if w.pod(1).marks["launch"] != 1 || len(w.mem.Creates()) != 1 {
+			t.Error("started twice")
+		}
+	})
+}
+
+func TestSecretsAreMasked(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.secretVals["hf"] = "correct-horse-battery"
+		w.job.log = "my token is correct-horse-battery\n"
+		s := spec()
+		s.Secrets = map[string]plan.SecretSpec{"HF_TOKEN": {Name: "hf", Env: "HF_TOKEN"}}
+		if out := w.apply(oneRun(s), Options{}); out.Class != OK {
+			t.Fatalf("%+v", out)
+		}
+		if string(w.pod(1).launch.Secrets["HF_TOKEN"]) != "correct-horse-battery" {
+			t.Error("the job did not get its secret")
+		}
+		if w.said("", "correct-horse") {
+			t.Error("shown")
+		}
+		_ = filepath.WalkDir(w.dir, func(path string, d os.DirEntry, _ error) error {
+			if d.Type().IsRegular() {
+				if data, _ := os.ReadFile(path); strings.Contains(string(data), "correct-horse") {
+					t.Errorf("in %s", path)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+func TestKeepPod(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		s := spec()
+		s.KeepPodS = 7200
+		out := w.apply(oneRun(s), Options{})
+		run := w.run("run.train")
+		if out.Class != OK || run.Pod.State != state.PodKept || run.Pod.KeptUntil == nil || len(w.mem.Pods()) != 1 || len(run.Secrets) != 1 {
+			t.Fatalf("%+v %+v", out, run)
+		}
+		time.Sleep(3 * time.Hour)
+		out, err := w.engine().Sweep(t.Context(), Options{})
+		if err != nil || out.Class != OK {
+			t.Errorf("%v %+v", err, out)
+		}
+		w.clean()
+	})
+}
+
+func TestCaps(t *testing.T) {
+	t.Run("armed at the create call", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			s := spec()
+			s.Cap.MaxCostUSD = 0.44
+			began := time.Now()
+			w.apply(oneRun(s), Options{})
+			got := w.specs[0]
+			if d := got.CostCapAt.Sub(began); d < 59*time.Minute || d > time.Hour {
+				t.Errorf("cap after %s", d)
+			}
+			if d := got.CostCapAt.Sub(got.SnapshotAt); d < 15*time.Minute {
+				t.Errorf("snapshot %s before the cap", d)
+			}
+			if d := got.Deadline.Sub(began); d < 6*time.Hour-time.Second || d > 6*time.Hour {
+				t.Errorf("deadline after %s", d)
+			}
+			if w.pod(1).capAt.After(got.CostCapAt) {
+				t.Error("armed later than in the create call")
+			}
+		})
+	})
+	t.Run("boot attempts count", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			s := spec()
+			s.Cap.MaxCostUSD = 0.12
+			w.boot = func(_ int, p *fakePod) { p.bootTime = 24 * time.Hour }
+			out := w.apply(oneRun(s), Options{})
+			run := w.run("run.train")
+			if out.Class != Failure || run.Reason != state.CostCap || len(run.Attempts) != 1 || run.CostUSD < 0.10 {
+				t.Errorf("class %d %s, attempts %v, cost %v: %s", out.Class, run.Reason, results(run), run.CostUSD, run.Message)
+			}
+			w.clean()
+		})
+	})
+	t.Run("max_total_usd over two runs", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			specs := map[string]*plan.RunSpec{"run.a": spec(), "run.b": spec()}
+			for _, s := range specs {
+				s.Cap.MaxHours, s.Cap.RetrieveGraceS, s.Cap.MaxTotalUSD = 2, 0, 1
+			}
+			out := w.apply(planOf(plan.Run, specs), Options{})
+			if out.Class != Failure || len(w.mem.Creates()) != 1 {
+				t.Errorf("class %d, %d creates", out.Class, len(w.mem.Creates()))
+			}
+			st, _ := w.store.Read(t.Context())
+			if s := st.Spending("cap.small", ""); s.ReservedUSD != 0 || s.SpentUSD <= 0 || s.SpentUSD > 0.2 {
+				t.Errorf("spending %+v", s)
+			}
+			w.clean()
+		})
+	})
+}
+
+func TestSpeed(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.mem.Configured.Speed = 60
+		w.job.length = 10 * time.Second // ten nominal minutes
+		w.boot = func(_ int, p *fakePod) { p.bootTime = time.Second }
+		began := time.Now()
+		out := w.apply(oneRun(spec()), Options{})
+		run := w.run("run.train")
+		if out.Class != OK || time.Since(began) > time.Minute {
+			t.Errorf("class %d after %s", out.Class, time.Since(began))
+		}
+		if d := w.specs[0].Deadline.Sub(began); d < 5*time.Minute || d > 6*time.Minute {
+			t.Errorf("deadline after %s", d)
+		}
+		if out.Runs[0].Seconds < 590 || out.Runs[0].Seconds > 700 {
+			t.Errorf("seconds %v", out.Runs[0].Seconds)
+		}
+		if run.CostUSD < 0.07 || run.CostUSD > 0.5 {
+			t.Errorf("cost %v", run.CostUSD)
+		}
+	})
+}

@@ -1,0 +1,224 @@
+package apply
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/overbrainer/overbrainer/providers"
+	"github.com/overbrainer/overbrainer/providers/providertest"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// TestReadiness holds what becomes of pods that are made and how they get
+// ready.
+func TestReadiness(t *testing.T) {
+	first := func(change func(*fakePod)) func(int, *fakePod) {
+		return func(n int, p *fakePod) {
+			if n == 1 {
+				change(p)
+			}
+		}
+	}
+	shape := func(change func(*providers.Pod)) func(int, providers.Pod) providers.Pod {
+		return func(n int, p providers.Pod) providers.Pod {
+			if n == 1 {
+				change(&p)
+			}
+			return p
+		}
+	}
+	both := []state.AttemptResult{state.AttemptNotReady, state.AttemptCreated}
+	tests := []struct {
+		name    string
+		boot    func(int, *fakePod)
+		shape   func(int, providers.Pod) providers.Pod
+		results []state.AttemptResult
+		phase   state.Phase
+		reason  state.Reason
+		message string
+		quick   time.Duration // the failed pod is given up before this
+	}{
+		{name: "dies", shape: shape(func(p *providers.Pod) { p.Status = providers.Errored }), results: both, phase: state.Succeeded, quick: time.Minute},
+		{name: "never has an address", shape: shape(func(p *providers.Pod) { p.SSH = nil }), results: both, phase: state.Succeeded},
+		{name: "never answers", boot: first(func(p *fakePod) { p.bootTime = 24 * time.Hour }), results: both, phase: state.Succeeded},
+		{name: "refuses the key", boot: first(func(p *fakePod) { p.refuseKey = true }), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.NotReady, message: "SHA256:", quick: 3 * time.Minute},
+		{name: "guard cannot act", boot: first(func(p *fakePod) { p.verdict = Verdict{State: "failed", Reason: "http_403"} }), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.WatchdogRefused, message: "http_403"},
+		{name: "bootstrap failed", boot: first(func(p *fakePod) {
+			p.verdict = Verdict{State: "failed", Reason: "sshd is missing", Bootstrap: true}
+		}), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.Bootstrap, message: "sshd is missing"},
+		{name: "guard says nothing", boot: first(func(p *fakePod) { p.verdict = Verdict{State: "none"} }), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.WatchdogRefused, message: "3m0s"},
+		{name: "has no GPU", boot: first(func(p *fakePod) { p.verdict.GPUCount = 0 }), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.PlacementMismatch, message: "0 of 1 GPU"},
+		{name: "is dearer than shown", shape: shape(func(p *providers.Pod) { p.RatePerHour = 0.79 }), results: []state.AttemptResult{state.AttemptRefused, state.AttemptCreated}, phase: state.Succeeded},
+		{name: "a cent is no difference", shape: shape(func(p *providers.Pod) { p.RatePerHour = 0.445 }), results: []state.AttemptResult{state.AttemptCreated}, phase: state.Succeeded},
+		{name: "takes ten minutes", boot: first(func(p *fakePod) { p.bootTime = 10 * time.Minute }), results: []state.AttemptResult{state.AttemptCreated}, phase: state.Succeeded},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.boot, w.shape = tt.boot, tt.shape
+				began := time.Now()
+				w.apply(oneRun(spec()), Options{})
+				run := w.run("run.train")
+				if !equalResults(results(run), tt.results) || run.Phase != tt.phase || run.Reason != tt.reason {
+					t.Errorf("%v %s %s: %s", results(run), run.Phase, run.Reason, run.Message)
+				}
+				if !strings.Contains(run.Message, tt.message) {
+					t.Errorf("message %q lacks %q", run.Message, tt.message)
+				}
+				if tt.quick > 0 && run.Attempts[0].EndedAt.Sub(began) > tt.quick {
+					t.Errorf("given up after %s", run.Attempts[0].EndedAt.Sub(began))
+				}
+				if len(results(run)) > 1 && (run.Attempts[0].CostUSD <= 0 && tt.name != "is dearer than shown" && tt.name != "dies" || run.CostUSD < run.Attempts[0].CostUSD) {
+					t.Errorf("cost of the attempt %v, of the run %v", run.Attempts[0].CostUSD, run.CostUSD)
+				}
+				w.clean()
+			})
+		})
+	}
+}
+
+func TestWaitingIsSaid(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.boot = func(_ int, p *fakePod) { p.bootTime = 10 * time.Minute }
+		w.apply(oneRun(spec()), Options{})
+		n := 0
+		for _, e := range w.events {
+			if e.Kind == EventWaiting {
+				n++
+			}
+		}
+		if n < 20 || n > 45 {
+			t.Errorf("%d heartbeats in ten minutes", n)
+		}
+	})
+}
+
+func TestContainerLogExplainsAWait(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		s := spec()
+		s.Target.GPUTypes = []string{"NVIDIA A40"}
+		s.Target.ReadyTimeoutS = 120
+		w.boot = func(_ int, p *fakePod) {
+			p.bootTime = 24 * time.Hour
+			go func() {
+				time.Sleep(3 * time.Second)
+				w.mem.Log(p.id, "error creating container: no space left on device")
+			}()
+		}
+		p := oneRun(s)
+		p.Offers["run.train"] = p.Offers["run.train"][:1]
+		out := w.apply(p, Options{})
+		run := w.run("run.train")
+		if out.Class != Failure || !strings.Contains(run.Message, "no space left") || !w.said(EventWaiting, "no space left") {
+			t.Errorf("class %d: %s", out.Class, run.Message)
+		}
+		w.clean()
+	})
+}
+
+func TestVerdictFromTheLog(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.boot = func(_ int, p *fakePod) {
+			p.bootTime = 24 * time.Hour
+			go func() {
+				time.Sleep(8 * time.Second)
+				w.mem.Log(p.id, "overbrainer-verdict failed bootstrap: no sshd in the image")
+			}()
+		}
+		began := time.Now()
+		w.apply(oneRun(spec()), Options{})
+		if run := w.run("run.train"); run.Reason != state.Bootstrap || time.Since(began) > time.Minute {
+			t.Errorf("%s after %s", run.Reason, time.Since(began))
+		}
+		w.clean()
+	})
+}
+
+func TestFreshPodIsNotGone(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.mem.Fail(providertest.Fault{Op: "GetPod", Times: 8, Err: providertest.Error(providers.NotFound, "read pod", "no such pod")})
+		out := w.apply(oneRun(spec()), Options{})
+		if out.Class != OK || len(w.mem.Creates()) != 1 {
+			t.Errorf("%+v", out)
+		}
+	})
+}
+
+func TestDeletedElsewhereWhileBooting(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.boot = func(_ int, p *fakePod) {
+			p.bootTime = 24 * time.Hour
+			go func() {
+				time.Sleep(16 * time.Second)
+				w.mem.Take(p.id)
+			}()
+		}
+		began := time.Now()
+		out := w.apply(oneRun(spec()), Options{})
+		run := w.run("run.train")
+		if out.Class != Failure || run.Reason != state.Lost || time.Since(began) > 3*time.Minute || len(w.mem.Creates()) != 1 {
+			t.Errorf("class %d, %s after %s: %s", out.Class, run.Reason, time.Since(began), run.Message)
+		}
+		w.clean()
+	})
+}
+
+func TestDeadPodThatStays(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.shape = func(_ int, p providers.Pod) providers.Pod { p.Status = providers.Exited; return p }
+		w.mem.Fail(providertest.Fault{Op: "DeletePod", Times: -1, Err: providertest.Error(providers.Transient, "delete pod", "no answer")})
+		out := w.apply(oneRun(spec()), Options{})
+		run := w.run("run.train")
+		if out.Class != Failure || len(w.mem.Creates()) != 1 || run.Pod.State != state.PodDeleting || len(run.Secrets) != 1 {
+			t.Errorf("class %d, run %+v", out.Class, run)
+		}
+		if len(out.Left) != 1 || out.Left[0].ID != run.Pod.ID {
+			t.Errorf("left: %+v", out.Left)
+		}
+	})
+}
+
+func TestSecretRefused(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.mem.Fail(providertest.Fault{Op: "PutSecret", Err: providertest.Error(providers.Forbidden, "write secret", "permission denied")})
+		out := w.apply(oneRun(spec()), Options{})
+		if out.Class != Failure || w.mem.Count("CreatePod") != 0 || !strings.Contains(out.Runs[0].Err.Error(), "read and write access") {
+			t.Errorf("%+v", out)
+		}
+		w.clean()
+	})
+}
+
+func TestUnwritableState(t *testing.T) {
+	t.Run("before anything", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			w.store.fail = func(*state.State) error { return os.ErrPermission }
+			if _, err := w.engine().Apply(t.Context(), oneRun(spec()), Options{}); err == nil || w.mem.Count("CreatePod") != 0 {
+				t.Errorf("err %v, %d creates", err, w.mem.Count("CreatePod"))
+			}
+		})
+	})
+	t.Run("right after the create", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			w.store.fail = func(st *state.State) error {
+				if run := currentRun(st, "run.train"); run != nil && run.Pod != nil {
+					return os.ErrPermission
+				}
+				return nil
+			}
+			out, _ := w.engine().Apply(t.Context(), oneRun(spec()), Options{})
+			if out.Class != Failure || len(w.mem.Pods()) != 0 || w.mem.Count("CreatePod") != 1 {
+				t.Errorf("class %d, pods %v, %d creates", out.Class, w.mem.Pods(), w.mem.Count("CreatePod"))
+			}
+			w.store.fail = nil
+			w.dead[w.pid] = true
+			out = w.apply(w.replan(oneSpec()), Options{})
+			if out.Class != OK {
+				t.Errorf("afterwards: %+v", out)
+			}
+			w.clean()
+		})
+	})
+}

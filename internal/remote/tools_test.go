@@ -1,0 +1,45 @@
+package remote
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/overbrainer/overbrainer/internal/remote/remotetest"
+)
+
+// Each hash program will do, also with names that it would write differently.
+func TestHashTools(t *testing.T) {
+	for _, tool := range []string{"openssl", "python3", "sha256sum"} {
+		t.Run(tool, func(t *testing.T) {
+			remotetest.Need(t, tool)
+			path := remotetest.Busybox(t, "sha256sum", "openssl")
+			program, err := exec.LookPath(tool)
+			must(t, err)
+			if tool == "python3" { // the one on PATH may be a script that needs more
+				out, err := exec.Command(tool, "-c", "import sys; print(sys.executable)").Output()
+				must(t, err)
+				program = strings.TrimSpace(string(out))
+			}
+			must(t, os.Symlink(program, filepath.Join(path, tool)))
+			c := dial(t, remotetest.StartBuiltin(t, remotetest.Options{Path: path}), nil)
+			box, err := c.findTools(t.Context())
+			must(t, err)
+			if !strings.Contains(box.hash, tool) {
+				t.Fatalf("found %s", box.hash)
+			}
+			src, dst := t.TempDir(), t.TempDir()
+			files := map[string][]byte{"a b": []byte("1"), "line\nbreak": []byte("2"), `back\slash`: []byte("3"), "-x": {},
+				"large": content(1, smallFile+1)}
+			list := tree(t, src, files)
+			push := Push{Dir: dst, Staging: filepath.Join(dst, ".s"), Files: list, Open: opener(src)}
+			for range 2 {
+				must(t, c.Push(within(t, time.Minute), push))
+				same(t, dst, files)
+			}
+		})
+	}
+}
