@@ -5,8 +5,9 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 LINT     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BINARY   := bin/overbrainer
+N        ?= 200
 
-.PHONY: all build install quickstart setup test test-short lint generate generate-check fmt clean
+.PHONY: all build install quickstart setup test test-short crash crash-faults chaos lint guard generate generate-check fmt clean
 
 all: build
 
@@ -25,12 +26,27 @@ setup: ## what the tests need, by apt where it is missing
 test: setup ## everything a user relies on, with the race detector
 	$(GO) test -race ./...
 
+crash: ## kills the process at every boundary of a scenario; apply or destroy must recover (up to 25 minutes)
+	@$(GO) run ./internal/crash kills
+
+crash-faults: ## the same scenario with each call of the API going wrong, in four ways
+	@$(GO) run ./internal/crash faults
+
+chaos: ## kills client and provider at N=200 random instants, with apply after each
+	@$(GO) run ./internal/crash -n $(N) chaos
+
 test-short:
 	$(GO) test -short ./...
+
+guard: ## a hundred made-up lives of pods: bills within caps, no pod past its bound, no result lost
+	mkdir -p bin
+	$(GO) test -c -o bin/guard.test ./cmd/overbrainer
+	cd cmd/overbrainer && ../../bin/guard.test -test.run='^TestGuard$$' -test.timeout=3h -test.parallel=6 -lives=100
 
 lint: setup
 	test -z "$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go'))"
 	$(GO) vet ./...
+	$(GO) vet -tags crash ./cmd/overbrainer ./internal/remote
 	$(GO) run $(LINT) run ./...
 	sh scripts/shellcheck.sh
 

@@ -59,11 +59,22 @@ func (r *runner) seconds() float64 {
 	if run.StartedAt == nil {
 		return 0
 	}
-	end := r.now()
 	if run.EndedAt != nil {
-		end = *run.EndedAt
+		return r.took(run)
 	}
-	return math.Round(r.t.Nominal(end.Sub(*run.StartedAt)).Seconds()*10) / 10
+	return r.nominal(r.now().Sub(*run.StartedAt))
+}
+
+// took is how long the job of a run that has ended took, in nominal seconds.
+func (r *runner) took(run *state.Run) float64 {
+	if run.StartedAt == nil || run.EndedAt == nil {
+		return 0
+	}
+	return r.nominal(run.EndedAt.Sub(*run.StartedAt))
+}
+
+func (r *runner) nominal(d time.Duration) float64 {
+	return math.Round(r.t.Nominal(d).Seconds()*10) / 10
 }
 
 // limitUSD is the most that the run may cost in all; 0 = no cap.

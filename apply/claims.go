@@ -116,17 +116,20 @@ func (c *claimSet) release(address string) {
 	})
 }
 
+// releaseAll gives everything back, and removes what dead processes left.
 func (c *claimSet) releaseAll() {
 	c.mu.Lock()
 	held := c.held
 	c.held = map[string]*claim{}
 	c.mu.Unlock()
-	if len(held) == 0 {
-		return
-	}
 	_, _ = c.s.update(func(st *state.State) error {
+		before := len(st.Claims)
 		for address, have := range held {
 			st.Release(have.id, address)
+		}
+		st.DropStaleClaims(c.s.Who, c.s.Now())
+		if len(st.Claims) == before {
+			return state.ErrNoChange
 		}
 		return nil
 	})

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -27,29 +28,44 @@ type collected struct {
 
 // collect brings the results home: the files that match the outputs, the log,
 // the metrics and a snapshot. Everything is verified before anything gets its
-// final name. It tries again over new connections where one breaks, going on
-// from what is here.
+// final name. It goes on over new connections where one breaks, from what is
+// here: only tries that brought nothing more are counted, and a pod that cannot
+// be reached is waited for until its grace is over.
 func (r *runner) collect(e ending) (collected, error) {
 	r.phase("retrieving", "fetching the results")
 	var last error
-	for try := 0; try < r.t.TransferTries; try++ {
+	var most int64 // bytes that were here after any try
+	var known *Manifest
+	until, wait := r.graceEnd(), r.t.Reconnect
+	for tries := 0; tries < r.t.TransferTries; {
 		if r.s.interrupted() {
 			return collected{}, errInterrupted
 		}
 		if r.machine == nil {
 			if err := r.connect(); err != nil {
 				last = err
-				var e *Error
-				if errors.As(err, &e) && (e.Code == "pod_gone" || e.Code == "pod_stopped") {
+				if podEnded(err) {
 					return collected{}, err
 				}
-				if err := r.s.sleep(r.t.Reconnect << try); err != nil {
+				if turnedAway(err) {
+					tries++
+				}
+				if r.now().After(until) {
+					break
+				}
+				if wait == r.t.Reconnect {
+					r.emit(Event{Kind: EventWaiting, Message: fmt.Sprintf("%v; trying again until %s", err, until.Local().Format("15:04:05"))})
+				}
+				if err := r.s.sleep(wait); err != nil {
 					return collected{}, errInterrupted
 				}
+				wait = min(2*wait, r.t.ReconnectMax)
 				continue
 			}
+			wait = r.t.Reconnect
 		}
-		got, err := r.collectOnce(e)
+		had := known
+		got, here, err := r.collectOnce(e, &known)
 		if err == nil {
 			return got, nil
 		}
@@ -57,14 +73,42 @@ func (r *runner) collect(e ending) (collected, error) {
 			return collected{}, errInterrupted
 		}
 		last = err
-		if !again(err) {
+		if errors.Is(err, ErrMismatch) && had != nil {
+			known = nil // something still wrote: once more by a new list
+		} else if !again(err) {
 			break
+		}
+		tries++
+		if here > most {
+			most, tries = here, 0
 		}
 		r.warnf("the results could not be fetched, trying again: %v", err)
 		r.closeMachine()
 	}
 	return collected{}, failf("not_retrieved", "the results could not be fetched: %v", last).at(r.address).id(podID(r.run)).because(last).
 		hint("they wait on the pod for its grace; overbrainer apply, or %s, goes on from what is here", r.command("attach"))
+}
+
+// graceEnd is until when an ended job's pod waits for its results to be
+// fetched, as far as the time alone tells.
+func (r *runner) graceEnd() time.Time {
+	end := r.now()
+	if r.run.EndedAt != nil {
+		end = *r.run.EndedAt
+	}
+	return end.Add(r.t.Seconds(r.run.Bounds.RetrieveGrace))
+}
+
+// podEnded reports whether an error of connect says that the pod is no more.
+func podEnded(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && (e.Code == "pod_gone" || e.Code == "pod_stopped")
+}
+
+// turnedAway reports whether the pod answered and did not let us in.
+func turnedAway(err error) bool {
+	var failed *DialError
+	return errors.As(err, &failed) && (failed.Stage == StageAuth || failed.Stage == StageHostKey)
 }
 
 // ErrNoSpace says that there is too little room here for the results.
@@ -76,27 +120,35 @@ var ErrMismatch = errors.New("a file does not have the digest that the pod gave"
 // again reports whether another try may help.
 func again(err error) bool { return !errors.Is(err, ErrNoSpace) && !errors.Is(err, ErrMismatch) }
 
-func (r *runner) collectOnce(e ending) (collected, error) {
+// collectOnce makes one try. here is how many bytes of the results it saw here
+// at the end, known the list of them once there is one.
+func (r *runner) collectOnce(e ending, known **Manifest) (got collected, here int64, err error) {
 	ctx, cancel := r.s.breakable()
 	defer cancel()
 	job := r.run.Job
-	request := CollectRequest{Dir: r.dir(), Globs: slices.Clone(job.Outputs)}
+	request := CollectRequest{Dir: r.dir(), Globs: slices.Clone(job.Outputs), Known: *known}
 	if e.snapshot != nil {
 		request.Globs = append(request.Globs, globLiteral(e.snapshot.Path)+"/**")
 		request.Always = append(request.Always, snapshotFile)
 	}
 	progress, finish := r.transfer("download")
-	request.Progress = progress
+	request.Progress = func(done, total int64) {
+		here = done
+		progress(done, total)
+	}
 	manifest, err := r.machine.Collect(ctx, request)
 	finish()
 	if err != nil {
-		return collected{}, err
+		if len(manifest.Files) > 0 {
+			*known = &manifest
+		}
+		return collected{}, here, err
 	}
 	return collected{
 		files:  r.maskKept(manifest.Files),
 		others: manifest.Others,
 		missed: manifest.Matched == 0 && !job.AllowEmpty && e.phase == state.Succeeded,
-	}, nil
+	}, here, nil
 }
 
 // globLiteral makes a glob that matches exactly this path.

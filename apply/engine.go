@@ -93,13 +93,12 @@ func (s *session) begin(p *plan.Plan, opt Options) error {
 		if opt.Serial != 0 && opt.Serial != st.Serial {
 			return failf("stale_plan", "the state has moved on since the plan was made (serial %d, now %d)", opt.Serial, st.Serial).hint("plan again")
 		}
-		return nil
+		return move(st, p.Moves, s.Who, s.Now())
 	})
 	if err != nil {
-		return err
+		return unlessHeld(err)
 	}
 	s.lineage = st.Lineage
-	s.initialCatalogs = catalogsOf(p)
 	return nil
 }
 

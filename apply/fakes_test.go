@@ -466,7 +466,10 @@ func (w *world) pod(n int) *fakePod {
 }
 
 func (w *world) engine() *Engine {
+	w.mu.Lock()
 	w.pid++
+	pid := w.pid
+	w.mu.Unlock()
 	return &Engine{
 		Store: w.store, Dial: w.dial, Keys: w.keys, Timing: w.timing, Now: time.Now, Project: w.dir,
 		Providers: map[string]Rented{"memory": {Provider: w.mem, Description: w.mem.Description, Configured: w.mem.Configured}},
@@ -482,7 +485,7 @@ func (w *world) engine() *Engine {
 			w.events = append(w.events, e)
 		},
 		Interrupts: w.interrupts, Evaluator: w.eval, Version: "test",
-		Who: state.ClaimHolder{Who: "ann", Host: "here", PID: w.pid, Process: "p", Alive: func(pid int, _ string) bool {
+		Who: state.ClaimHolder{Who: "ann", Host: "here", PID: pid, Process: "p", Alive: func(pid int, _ string) bool {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			return !w.dead[pid]

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/overbrainer/overbrainer/state"
@@ -27,6 +28,7 @@ type watched struct {
 	end   watchEnd
 	last  Poll
 	asked state.Reason // why we ended the job, "" if it ended by itself
+	wiped bool         // the job is lost with the container's disk
 	err   error
 }
 
@@ -36,22 +38,22 @@ type follower struct {
 	ctx  context.Context
 	tail *tail
 
-	started      time.Time // of this watch
-	progressAt   time.Time // the last growth of log or metrics
-	lost         time.Time // since when there is no connection; zero: there is
-	backoff      time.Duration
-	refusals     int
-	refusedAt    time.Time
-	lookedAt     time.Time // at the pod through the provider
-	deadLooks    int
-	missing      int
-	guard        guard
-	snapshots    snapshotWatch
-	disk         diskWatch
-	checkpoints  checkpointWatch
-	overrunSaid  bool
-	observing    bool
-	toldProgress time.Time
+	started     time.Time // of this watch
+	progressAt  time.Time // the last growth of log or metrics
+	lost        time.Time // since when there is no connection; zero: there is
+	backoff     time.Duration
+	refusals    int
+	refusedAt   time.Time
+	lookedAt    time.Time // at the pod through the provider
+	deadLooks   int
+	missing     int
+	guard       guard
+	snapshots   snapshotWatch
+	disk        diskWatch
+	checkpoints checkpointWatch
+	last        lastFetch
+	overrunSaid bool
+	observing   bool
 }
 
 // follow watches the job until it ends, a bound passes, the pod is gone or the
@@ -126,6 +128,10 @@ func (f *follower) look() (watched, bool) {
 			return watched{}, false
 		}
 		r.lastSeen = r.now()
+		if p.State == JobNone && r.run.StartedAt != nil {
+			// Its disk is a new one: what it had is gone, what is here stays.
+			return watched{end: jobEnded, last: Poll{State: JobLost}, wiped: true}, true
+		}
 		if f.tail.take(p, f.line, f.progress) {
 			f.progressAt = r.lastSeen
 		}
@@ -224,15 +230,22 @@ func (r *runner) whereItRuns() string {
 	return text
 }
 
+// clock is how a moment is told to people.
+const clock = "2006-01-02 15:04:05 MST"
+
 // boundWords says when the pod ends by itself.
 func (r *runner) boundWords() string {
 	p, b := r.run.Pod, r.run.Bounds
 	text := "the pod ends by itself"
+	var end time.Time
 	if p.Deadline != nil {
-		text += fmt.Sprintf(" by %s (max_hours = %g, %s)", p.Deadline.Add(r.t.Hours(b.OverrunHours)).Local().Format("2006-01-02 15:04:05 MST"), b.MaxHours, b.Where)
+		end = p.Deadline.Add(r.t.Hours(b.OverrunHours))
 	}
-	if p.CostCapAt != nil {
-		text += fmt.Sprintf(", by %s at the latest because of its cost cap", p.CostCapAt.Local().Format("15:04:05"))
+	switch cap := p.CostCapAt; {
+	case cap != nil && (end.IsZero() || cap.Before(end)):
+		text += fmt.Sprintf(" by %s (%s)", cap.Local().Format(clock), strings.TrimPrefix(r.limitMessage(state.CostCap), "ended by its "))
+	case !end.IsZero():
+		text += fmt.Sprintf(" by %s (max_hours = %g, %s)", end.Local().Format(clock), b.MaxHours, b.Where)
 	}
 	switch {
 	case b.KeepPodS < 0:

@@ -35,6 +35,7 @@ func (f *follower) bounds() (watched, bool) {
 	if r.machine != nil && !f.observing {
 		f.disk.look(f, now)
 		f.checkpoints.look(f, now)
+		f.last.look(f, now)
 	}
 	return watched{}, false
 }

@@ -136,9 +136,16 @@ func manifestOf(list job.Manifest) Manifest {
 }
 
 func (m *sshMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, error) {
-	list, err := m.pod.Collect(ctx, job.Collect{
+	request := job.Collect{
 		Dir: c.Dir, Globs: c.Globs, Always: c.Always, Running: c.Running, AllowEmpty: true, Progress: c.Progress,
-	})
+	}
+	if c.Known != nil {
+		request.Known = &job.Manifest{Matched: c.Known.Matched, Others: c.Known.Others}
+		for _, f := range c.Known.Files {
+			request.Known.Files = append(request.Known.Files, remote.File(f))
+		}
+	}
+	list, err := m.pod.Collect(ctx, request)
 	var full *job.SpaceError
 	var wrong *remote.VerifyError
 	var taken *job.ReservedError

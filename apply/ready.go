@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/overbrainer/overbrainer/internal/job"
-	"github.com/overbrainer/overbrainer/internal/safetext"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -96,7 +94,7 @@ func (w *readiness) explain(err error) error {
 
 // reach looks at the pod until a connection stands.
 func (w *readiness) reach() error {
-	for {
+	for looks := 0; ; looks++ {
 		if w.r.s.interrupted() {
 			return errInterrupted
 		}
@@ -108,7 +106,7 @@ func (w *readiness) reach() error {
 			return w.late()
 		}
 		w.heartbeat()
-		if err := w.r.s.sleep(w.r.t.Poll); err != nil {
+		if err := w.r.s.sleep(w.r.t.step(looks)); err != nil {
 			return err
 		}
 	}
@@ -172,6 +170,12 @@ func (w *readiness) unknown() error {
 		return nil
 	}
 	if w.seen {
+		switch r.limitPassed(r.now()) {
+		case "cost":
+			return refused(state.CostCap, "%s", r.limitMessage(state.CostCap))
+		case "time":
+			return refused(state.TimeLimit, "%s", r.limitMessage(state.TimeLimit))
+		}
 		return refused(state.Lost, "it was deleted by somebody else while it was getting ready")
 	}
 	return slow("it disappeared")
@@ -212,96 +216,6 @@ func (w *readiness) keyRefused() error {
 	return refused(state.NotReady, "its SSH refuses this run's key %s; the account's own keys play no part", ssh.FingerprintSHA256(w.r.signer.PublicKey()))
 }
 
-func dialWords(e *DialError) string {
-	switch e.Stage {
-	case StageConnect:
-		return "nothing answers at the pod's address yet: " + e.Error()
-	case StageBanner:
-		return "the pod's address accepts a connection and says nothing yet"
-	case StageHandshake:
-		return "the pod's SSH breaks off: " + e.Error()
-	case StageHostKey:
-		return "what answers at the pod's address does not have this run's host key"
-	case StageAuth:
-		return "the pod's SSH refuses this run's key"
-	}
-	return e.Error()
-}
-
-// preflight waits for the guard's word.
-func (w *readiness) preflight() error {
-	r := w.r
-	limit := r.now().Add(r.t.Preflight)
-	for {
-		if r.s.interrupted() {
-			return errInterrupted
-		}
-		ctx, cancel := r.s.effect(r.t.Call)
-		v, err := r.machine.Verdict(ctx)
-		cancel()
-		switch {
-		case err == nil && v.State == "ready":
-			return w.gpus(v)
-		case err == nil && v.State == "failed":
-			w.seenVerdict()
-			return failedVerdict(v.Reason, v.Bootstrap)
-		case err != nil:
-			w.why = "the guard's word cannot be read: " + err.Error()
-			r.closeMachine()
-			if err := w.reach(); err != nil {
-				return err
-			}
-		default:
-			if done, err := w.dead(); done {
-				return err
-			}
-		}
-		if !r.now().Before(limit) {
-			return refused(state.WatchdogRefused, "its guard said nothing within %s", r.t.Nominal(r.t.Preflight).Round(time.Second))
-		}
-		w.heartbeat()
-		if err := r.s.sleep(r.t.Poll); err != nil {
-			return err
-		}
-	}
-}
-
-// failedVerdict is a pod whose guard says that it cannot guard.
-func failedVerdict(reason string, bootstrap bool) error {
-	if bootstrap {
-		return refused(state.Bootstrap, "its start failed: %s", safetext.Cut(safetext.Printable(reason), 200))
-	}
-	return refused(state.WatchdogRefused, "its guard cannot act: %s; no job starts on a pod that cannot end itself", safetext.Cut(safetext.Printable(reason), 200))
-}
-
-// dead looks whether a pod that answers SSH is still there.
-func (w *readiness) dead() (bool, error) {
-	pod, err := w.r.rented.Provider.GetPod(w.r.s.steady(), w.r.run.Pod.ID)
-	switch {
-	case err == nil && pod.Status.Dead():
-		return true, slow("it is %s", pod.Status)
-	case providers.Is(err, providers.NotFound):
-		err := w.unknown()
-		return err != nil, err
-	}
-	return false, nil
-}
-
-// gpus checks that the pod has what was rented.
-func (w *readiness) gpus(v Verdict) error {
-	asked := max(1, w.r.spec.Target.GPUCount)
-	if v.GPUCount >= 0 && v.GPUCount != asked {
-		return refused(state.PlacementMismatch, "it has %d of %d GPU", v.GPUCount, asked)
-	}
-	return nil
-}
-
-func (w *readiness) seenVerdict() {
-	ctx, cancel := w.r.s.effect(w.r.t.Call)
-	defer cancel()
-	_ = w.r.machine.MarkSeen(ctx)
-}
-
 // heartbeat says now and then what is waited for.
 func (w *readiness) heartbeat() {
 	now := w.r.now()
@@ -314,57 +228,4 @@ func (w *readiness) heartbeat() {
 		text += fmt.Sprintf(" (log: %s)", line)
 	}
 	w.r.emit(Event{Kind: EventWaiting, Phase: "booting", Message: text})
-}
-
-// dial opens a connection to the pod and writes the files for people's ssh.
-func (r *runner) dial(ctx context.Context, at providers.Endpoint) (Machine, error) {
-	hostKey, _, _, _, err := ssh.ParseAuthorizedKey([]byte(r.run.HostKey))
-	if err != nil {
-		return nil, failf("keys", "the pod's public host key in the state is not readable").at(r.address)
-	}
-	if err := validEndpoint(at); err != nil {
-		return nil, err
-	}
-	r.writeSSHFiles(at)
-	ctx, cancel := context.WithTimeout(ctx, 2*r.t.Connect)
-	defer cancel()
-	return r.s.Dial(ctx, Target{
-		Host: at.Host, Port: at.Port, User: at.User, Signer: r.signer, HostKey: hostKey,
-		RunID: r.run.ID, RunDir: r.run.Pod.WorkDir, Metrics: r.run.Job.Metrics, Connect: r.t.Connect,
-		LeaseEvery: min(time.Minute, r.t.LeaseTTL/3), Stall: r.t.TransferStall,
-	})
-}
-
-// sawPod takes from a read what was not known before.
-func (r *runner) sawPod(pod providers.Pod) {
-	r.lastSeen = r.now()
-	p := r.run.Pod
-	if p == nil {
-		return
-	}
-	news := pod.RatePerHour > 0 && p.RateUSD == 0 || pod.DataCenter != "" && p.DataCenter == "" || pod.GPUType != "" && p.GPUType == ""
-	if !news {
-		return
-	}
-	_ = r.save(func(_ *state.State, run *state.Run) {
-		if run.Pod == nil || run.Pod.ID != pod.ID {
-			return
-		}
-		if run.Pod.RateUSD == 0 {
-			run.Pod.RateUSD = pod.RatePerHour
-		}
-		if run.Pod.DataCenter == "" {
-			run.Pod.DataCenter = pod.DataCenter
-		}
-		if run.Pod.GPUType == "" {
-			run.Pod.GPUType = pod.GPUType
-		}
-	})
-}
-
-func stateEndpoint(e *providers.Endpoint) *state.Endpoint {
-	if e == nil {
-		return nil
-	}
-	return &state.Endpoint{Host: e.Host, Port: e.Port, User: e.User}
 }

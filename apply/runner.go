@@ -42,6 +42,8 @@ type runner struct {
 	lastSeen time.Time // of the pod, alive
 	volumeGB int
 	endpoint *providers.Endpoint
+	// fetchedEarly: what the job wrote until shortly before its bound is here.
+	fetchedEarly bool
 }
 
 // change is a modification of the run's record. It may be made more than once.
@@ -52,7 +54,11 @@ func (s *session) runner(address, provider string, spec *plan.RunSpec, c *claim)
 	if err != nil {
 		return nil, err
 	}
-	return &runner{s: s, address: address, provider: provider, rented: rented, t: s.timing(provider), spec: spec, claim: c}, nil
+	r := &runner{s: s, address: address, provider: provider, rented: rented, t: s.timing(provider), spec: spec, claim: c}
+	if spec != nil {
+		r.diskUSD = plan.DiskHourly(spec.Target.DiskGB)
+	}
+	return r, nil
 }
 
 // load takes over the record of a run.

@@ -254,6 +254,9 @@ type CollectRequest struct {
 	Always   []string
 	Running  bool // the job still runs
 	Progress func(done, total int64)
+	// Known is the list of an earlier try at an ended job's results; nil has
+	// one made.
+	Known *Manifest
 }
 
 // Disk is a measurement on the pod, in bytes; below 0 = not known.

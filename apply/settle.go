@@ -3,7 +3,6 @@ package apply
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -49,6 +48,9 @@ func (r *runner) ending(w watched) ending {
 		}
 	}
 	e := judge(f, r.run.Job)
+	if w.wiped {
+		e.message = "the pod's container was made anew with an empty disk, and its job is gone" + r.savedWords()
+	}
 	if text := r.limitMessage(e.reason); text != "" {
 		if e.snapshot != nil {
 			e.message = fmt.Sprintf("stopped at step %d: %s", e.snapshot.Step, text)
@@ -70,6 +72,7 @@ func (r *runner) noteEnding(e ending, p Poll) {
 		run.Phase, run.Reason, run.Message, run.ExitCode = e.phase, e.reason, e.message, e.exit
 		if run.EndedAt == nil {
 			run.EndedAt = &at
+			run.Seconds = r.took(run)
 		}
 		if run.Pod != nil {
 			run.Pod.State = state.PodAwaiting
@@ -146,240 +149,4 @@ func (r *runner) keepPod(seconds int) RunOutcome {
 	r.closeMachine()
 	r.stopLogs()
 	return r.done(nil)
-}
-
-// cutOff ends a run whose bound has passed without its pod's guard acting.
-func (r *runner) cutOff(reason state.Reason, why string) RunOutcome {
-	r.copyPodLogs()
-	r.closeMachine()
-	err := r.remove(why, "client")
-	r.finish(state.Failed, reason, r.limitMessage(reason)+r.savedWords())
-	if err == nil {
-		r.tidy()
-	}
-	return r.done(err)
-}
-
-// vanished ends a run whose pod is proven gone, by the bound that had passed.
-func (r *runner) vanished() RunOutcome {
-	now := r.now()
-	_, said := r.guardSaid()
-	by, reason, message := "unknown", state.Lost, fmt.Sprintf("pod %s is gone and nobody here deleted it", podID(r.run))
-	switch limit := r.limitPassed(now); {
-	case limit == "cost" || said == "cost_cap":
-		by, reason, message = "watchdog", state.CostCap, r.limitMessage(state.CostCap)
-	case limit == "time" || said == "deadline":
-		by, reason, message = "watchdog", state.TimeLimit, r.limitMessage(state.TimeLimit)
-	case said != "":
-		by, message = "watchdog", fmt.Sprintf("pod %s ended itself (%s)", podID(r.run), said)
-	}
-	if r.run.Phase.Ended() { // its job had ended, its results were not fetched
-		reason, message = r.run.Reason, r.run.Message
-		by = "watchdog"
-		if message != "" {
-			message += "; "
-		}
-		message += "the pod ended itself before the results were fetched"
-		if r.run.Phase == state.Succeeded {
-			reason = state.Lost
-		}
-	}
-	until := r.endOf(r.run.Pod, by)
-	if by == "unknown" && !r.lastSeen.IsZero() {
-		until = r.lastSeen
-	}
-	r.closeMachine()
-	r.stopLogs()
-	err := r.recordGone(by, until)
-	r.finish(state.Failed, reason, message+r.savedWords())
-	if err == nil {
-		r.tidy()
-	}
-	return r.done(err)
-}
-
-// takenAway ends a run whose pod the provider has ended; what is left of it
-// still costs something and is deleted.
-func (r *runner) takenAway(why error) RunOutcome {
-	message := fmt.Sprintf("the provider ended pod %s: %v", podID(r.run), why)
-	reason := state.TakenAway
-	if r.run.Phase.Ended() && r.run.Reason != "" {
-		reason = r.run.Reason
-		message = r.run.Message + "; " + message + " before the results were fetched"
-	} else if limit := r.limitPassed(r.now()); limit == "cost" {
-		reason = state.CostCap
-	} else if limit == "time" {
-		reason = state.TimeLimit
-	}
-	r.closeMachine()
-	err := r.remove("ended by the provider", "client")
-	r.finish(state.Failed, reason, message+r.savedWords())
-	if err == nil {
-		r.tidy()
-	}
-	return r.done(err)
-}
-
-// savedWords says what of the run is here.
-func (r *runner) savedWords() string {
-	text := fmt.Sprintf("; its log and metrics until then are in %s", r.run.Dir)
-	if s := r.run.Snapshot; s != nil && s.Local {
-		text += fmt.Sprintf(", and the checkpoint of step %d", s.Step)
-	}
-	return text + fmt.Sprintf("; it cost about %s", money(r.spentUSD(r.now())))
-}
-
-// notRetrieved leaves an ended job's pod for its grace.
-func (r *runner) notRetrieved(e ending, err error) RunOutcome {
-	if e.phase != state.Succeeded && e.phase != state.Stopped {
-		r.warnf("results not retrieved: %v", err)
-	}
-	return r.awaiting(err)
-}
-
-// awaiting reports a run that has ended and whose pod waits.
-func (r *runner) awaiting(why error) RunOutcome {
-	r.copyPodLogs()
-	r.saveResult(nil)
-	out := r.outcome()
-	if out.Err = why; why != nil {
-		out.Message = why.Error()
-	}
-	if out.Class == OK {
-		out.Class = Failure
-	}
-	grace := r.t.Seconds(r.run.Bounds.RetrieveGrace)
-	if e := r.run.EndedAt; e != nil {
-		r.s.say(fmt.Sprintf("pod %s waits until %s for the results of %s, %s; overbrainer apply goes on with them", r.run.Pod.ID, e.Add(grace).Local().Format("15:04:05"), r.address, anHour(hourly(r.run.Pod))))
-	}
-	r.ended(out)
-	r.closeMachine()
-	r.stopLogs()
-	return out
-}
-
-// finish writes down how a run ended.
-func (r *runner) finish(phase state.Phase, reason state.Reason, message string) {
-	at := r.now()
-	_ = r.save(func(_ *state.State, run *state.Run) {
-		run.Phase, run.Reason, run.Message = phase, reason, r.s.Redactor.String(message)
-		if run.EndedAt == nil {
-			run.EndedAt = &at
-		}
-	})
-}
-
-// tidy removes everything else of a run whose pod is gone: other pods, account
-// secrets, keys. What cannot be removed stays in the state.
-func (r *runner) tidy() {
-	r.stopLogs()
-	if r.unclaimed || r.s.isBroken() {
-		return
-	}
-	known := r.sweepOthers()
-	if !known || r.mayExist() {
-		return
-	}
-	if err := r.dropSecrets(); err != nil {
-		r.warnf("%v; the next apply or destroy removes it", err)
-		return
-	}
-	if err := r.s.Keys.Forget(r.dir()); err != nil {
-		r.warnf("the run's key was not removed: %v", err)
-	}
-	_, _ = r.s.update(func(st *state.State) error {
-		if r.claim != nil && !st.Holds(r.claim.id, r.address) {
-			return state.ErrNoChange
-		}
-		st.Prune(r.address)
-		return nil
-	})
-}
-
-// mayExist reports whether a pod of the run may exist.
-func (r *runner) mayExist() bool {
-	return r.run.Pod != nil && !r.run.Pod.Gone() || len(r.run.Strays) > 0 || r.unfinished()
-}
-
-// done is the outcome of a run that has ended, with the error of ending it.
-func (r *runner) done(err error) RunOutcome {
-	r.saveResult(nil)
-	out := r.outcome()
-	if err != nil {
-		out.Err = err
-		out.Class = Failure
-	}
-	r.ended(out)
-	return out
-}
-
-// ended tells that a run has ended.
-func (r *runner) ended(out RunOutcome) {
-	r.s.forgetRunning(r.address)
-	r.emit(Event{Kind: EventEnded, Phase: "done", State: out.State, Reason: out.Reason, ExitCode: out.ExitCode, Dir: out.Dir, Seconds: out.Seconds, Message: out.Message})
-}
-
-// outcome is the run as the state has it.
-func (r *runner) outcome() RunOutcome {
-	run := r.run
-	out := RunOutcome{
-		Address: r.address, RunID: run.ID, PodID: run.PodID, State: string(run.Phase), Reason: string(run.Reason),
-		Message: run.Message, ExitCode: run.ExitCode, Dir: run.Dir, GPUType: run.GPUType,
-		CostUSD: round4(r.spentUSD(r.now())), Seconds: r.seconds(), Retrieved: run.Retrieved, Class: classOfRun(run),
-	}
-	if run.Phase == state.Failed {
-		out.Tail = lastLines(r.dir(), 20)
-	}
-	return out
-}
-
-// failed is the outcome of a run that could not be worked on; it stays as it
-// is.
-func (r *runner) failed(err error) RunOutcome {
-	r.closeMachine()
-	r.stopLogs()
-	out := r.outcome()
-	out.Err, out.Class = err, ClassOf(err)
-	r.emit(Event{Kind: EventFailed, Message: err.Error()})
-	return out
-}
-
-// detached leaves a job that goes on.
-func (r *runner) detached(interrupted bool) RunOutcome {
-	text := r.whereItRuns()
-	if r.run.Phase.Ended() && r.run.Pod != nil {
-		text = fmt.Sprintf("%s has ended (%s) and its results wait on pod %s, %s, for %s after the end; fetch them: overbrainer apply",
-			r.address, r.run.Phase, r.run.Pod.ID, anHour(hourly(r.run.Pod)), (time.Duration(r.run.Bounds.RetrieveGrace) * time.Second).String())
-	}
-	r.closeMachine()
-	r.stopLogs()
-	out := r.outcome()
-	out.Detached, out.Class, out.PodID = true, OK, podID(r.run)
-	out.Message = ""
-	if interrupted {
-		out.Class = Interrupt
-	}
-	r.s.say(text)
-	r.emit(Event{Kind: EventDetached, Message: text})
-	return out
-}
-
-// say keeps a message for the end of the command.
-func (s *session) say(text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.outcome.Messages = append(s.outcome.Messages, s.Redactor.String(text))
-}
-
-// noteRunning keeps what to say of a run should the command end suddenly.
-func (s *session) noteRunning(address, text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running[address] = s.Redactor.String(text)
-}
-
-func (s *session) forgetRunning(address string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.running, address)
 }

@@ -126,7 +126,7 @@ func (r *runner) deletePod(id string, created time.Time) (existed bool, err erro
 		if last != nil && !transient(last) && providers.KindOf(last) != providers.Unknown {
 			return existed, last
 		}
-		r.s.pause(r.t.Poll)
+		r.s.pause(r.t.step(tries))
 	}
 }
 

@@ -59,6 +59,8 @@ type Timing struct {
 	// RequestLook between two looks for somebody else's request; SnapshotLinger
 	// how long a job may run on after its proof.
 	SnapshotLead, RequestLook, SnapshotLinger time.Duration
+	// LastFetch is how long before a bound what a job has written is fetched.
+	LastFetch time.Duration
 	// MinCapTime is the least time that a cost cap should buy.
 	MinCapTime time.Duration
 
@@ -101,8 +103,8 @@ func Production() Timing {
 		DeadlineMargin: 5 * time.Minute,
 		Reconnect:      time.Second, ReconnectMax: 30 * time.Second,
 		SnapshotLead: 15 * time.Minute, RequestLook: 30 * time.Second, SnapshotLinger: 10 * time.Minute,
-		MinCapTime: 30 * time.Minute,
-		DiskLook:   time.Minute, GrowWait: 2 * time.Minute, GrowLooks: 3,
+		MinCapTime: 30 * time.Minute, LastFetch: 5 * time.Minute,
+		DiskLook: time.Minute, GrowWait: 2 * time.Minute, GrowLooks: 3,
 		GuardInterval: time.Minute, GuardSnapshotWait: 15 * time.Minute,
 		GuardProbeWait: 10 * time.Second, SeenWait: 3 * time.Minute,
 		ClaimRenew: 30 * time.Second, ClaimTTL: 3 * time.Minute, ClaimPoll: time.Second,
@@ -141,7 +143,7 @@ func (t Timing) Scaled(speed float64) Timing {
 	for _, d := range []*time.Duration{
 		&t.LeaseTTL, &t.LeaseStall, &t.DeadlineMargin, &t.SnapshotLead, &t.GuardInterval,
 		&t.GuardSnapshotWait, &t.GuardProbeWait, &t.SeenWait, &t.MinCapTime, &t.ReconnectMax,
-		&t.GrowWait, &t.RefusalWindow,
+		&t.GrowWait, &t.RefusalWindow, &t.LastFetch,
 	} {
 		by(d, time.Second)
 	}
@@ -153,6 +155,15 @@ func (t Timing) Scaled(speed float64) Timing {
 	}
 	t.speed *= speed
 	return t
+}
+
+// step is the wait after the nth look of a wait, from 0: short at first, where
+// most things are done, then Poll.
+func (t Timing) step(n int) time.Duration {
+	if n >= 4 {
+		return t.Poll
+	}
+	return min(t.Poll, t.Poll/8<<n)
 }
 
 // Of turns a nominal duration, as a user writes it, into a real one.

@@ -27,7 +27,7 @@ func (s *session) volumeStep(step *plan.Step) error {
 		}
 	}
 	if step.Action == plan.Destroy {
-		return s.deleteVolume(step.Address, provider)
+		return s.deleteVolume(step.Address, provider, step.Volume == nil || step.Volume.Retain)
 	}
 	rented, err := s.provider(provider)
 	if err != nil {
@@ -217,8 +217,9 @@ func (v *volumeWork) adopt() error {
 	return v.take(got)
 }
 
-// deleteVolume deletes a managed volume and proves it.
-func (s *session) deleteVolume(address, provider string) error {
+// deleteVolume deletes a managed volume that is not to be retained, and proves
+// it.
+func (s *session) deleteVolume(address, provider string, retain bool) error {
 	rented, err := s.provider(provider)
 	if err != nil {
 		return err
@@ -236,7 +237,7 @@ func (s *session) deleteVolume(address, provider string) error {
 		return nil
 	}
 	v := res.Volume
-	if !v.Managed || v.Retain {
+	if !v.Managed || retain {
 		return failf("volume", "the volume is to be retained and was not deleted").at(address).id(v.ID)
 	}
 	if used := usedBy(st, v.ID); used != "" {
@@ -259,6 +260,17 @@ func (s *session) deleteVolume(address, provider string) error {
 	_, err = s.update(func(st *state.State) error { delete(st.Resources, address); return nil })
 	s.emit(Event{Kind: EventRemoved, Address: address, Message: "volume " + v.ID + " is gone"})
 	return err
+}
+
+// retained reports whether a volume is to stay: as the plan says, which knows
+// what the configuration asks for now, else as the state does.
+func retained(p *plan.Plan, address string, v *state.Volume) bool {
+	for _, step := range p.Steps {
+		if step.Address == address && step.Volume != nil {
+			return step.Volume.Retain
+		}
+	}
+	return v.Retain
 }
 
 func usedBy(st *state.State, volumeID string) string {

@@ -28,7 +28,7 @@ func Load(ctx context.Context, dir string, opt Options) (*Config, hcl.Diagnostic
 		Outputs: map[string]*OutputBlock{}, Volumes: map[string]*Volume{}, Targets: map[string]*Target{}, Caps: map[string]*Cap{},
 	}
 	if cfg.Project == "" {
-		cfg.Project = projectName(abs)
+		cfg.Project = ProjectName(abs)
 	}
 	p := &program{
 		dir: abs, opt: &opt, cfg: cfg, forms: schemas(), decls: map[string]*decl{}, info: map[hclsyntax.Expression]*exprInfo{},
@@ -128,8 +128,9 @@ func (p *program) repeatedRef(travs []hcl.Traversal, kind string) *decl {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// projectName makes a name of the directory's.
-func projectName(dir string) string {
+// ProjectName is the project's name that a directory gives: its last part in
+// lower case, with - for what is no letter and no digit.
+func ProjectName(dir string) string {
 	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(filepath.Base(dir)), "-"), "-")
 	if name == "" {
 		return "project"

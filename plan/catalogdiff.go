@@ -2,15 +2,14 @@ package plan
 
 import (
 	"sort"
-	"time"
 
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
 )
 
 // seenOf keeps of a catalog what later plans compare with.
-func seenOf(cat providers.Catalog, at time.Time) CatalogSeen {
-	seen := CatalogSeen{ReadAt: at.UTC(), GPUs: []SeenGPU{}}
+func seenOf(cat providers.Catalog) CatalogSeen {
+	seen := CatalogSeen{GPUs: []SeenGPU{}}
 	for _, g := range cat.GPUs {
 		s := SeenGPU{ID: g.ID, VRAMGB: g.VRAMGB, MaxCount: g.MaxCount, Offered: g.Offered, PriceUSD: knownPrice(g.Price), Stock: string(g.Stock)}
 		for _, p := range g.DataCenters {
@@ -39,12 +38,23 @@ func (c CatalogSeen) catalog() providers.Catalog {
 	return cat
 }
 
+// Seen gives what the plan saw with the time of it, for the next plan to
+// compare with.
+func (p *Plan) Seen() map[string]CatalogSeen {
+	out := map[string]CatalogSeen{}
+	for key, seen := range p.Catalogs {
+		seen.ReadAt = p.Timestamp
+		out[key] = seen
+	}
+	return out
+}
+
 // StateCatalogs gives what a plan saw in the form of the state, for apply to
 // store.
 func (p *Plan) StateCatalogs() map[string]state.Catalog {
 	out := map[string]state.Catalog{}
 	for key, seen := range p.Catalogs {
-		c := state.Catalog{ReadAt: seen.ReadAt}
+		c := state.Catalog{ReadAt: p.Timestamp}
 		for _, g := range seen.GPUs {
 			c.GPUs = append(c.GPUs, state.CatalogGPU(g))
 		}

@@ -26,6 +26,15 @@ const (
 	unclearTime = 2 * time.Minute
 )
 
+// DiskHourly is what a container disk of so many GB costs an hour in USD; 0 for
+// a size that is not known.
+func DiskHourly(gb int) float64 {
+	if disk := diskHourly(gb); disk != nil {
+		return *disk
+	}
+	return 0
+}
+
 // diskHourly is what a container disk costs an hour; nil for a size that is
 // not known.
 func diskHourly(gb int) *float64 {
@@ -191,5 +200,8 @@ func comparable(st *state.State, address string) *state.Run {
 // ceiling stays one and the same sum always looks the same.
 func usd(v float64) *float64 {
 	v = math.Ceil(v*gpuHoursRounding-1e-6) / gpuHoursRounding
+	if v == 0 {
+		v = 0 // never -0
+	}
 	return &v
 }

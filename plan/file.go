@@ -93,6 +93,32 @@ func (f *File) SourceBytes() map[string][]byte {
 	return sources
 }
 
+// Digests gives the SHA-256, in hex, of what the plan was made of: the
+// configuration's files by their name, values of variables that are not
+// sensitive by var.NAME, uploaded files by their path in the project.
+func (f *File) Digests() map[string]string {
+	sums := map[string]string{}
+	add := func(name string, data []byte) {
+		sum := sha256.Sum256(data)
+		sums[name] = hex.EncodeToString(sum[:])
+	}
+	for name, text := range f.Sources {
+		add(name, []byte(text))
+	}
+	for name, value := range f.Variables {
+		add("var."+name, value)
+	}
+	for _, s := range f.Plan.Steps {
+		if s.Run == nil {
+			continue
+		}
+		for _, u := range s.Run.Uploads {
+			sums[u.Source] = u.SHA256
+		}
+	}
+	return sums
+}
+
 // WriteFile saves f, mode 0600, replacing path as a whole.
 func WriteFile(path string, f *File) error {
 	data, err := f.encode()

@@ -169,6 +169,26 @@ func TestStaleSaysWhich(t *testing.T) {
 			t.Errorf("%s: %v", test.code, stale)
 		}
 	}
+	// Before the first apply only the project's name and the state's place
+	// tell projects apart.
+	young := *f.Plan
+	young.Project.Lineage = ""
+	first := File{Plan: &young, State: f.State}
+	for _, test := range []struct {
+		project, where, lineage string
+		stale                   int
+	}{
+		{"proj", "/elsewhere/" + state.FileName, "", 0},
+		{"other", "/elsewhere/" + state.FileName, "", 1},
+		{"proj", "/elsewhere/" + state.FileName, "ffff", 1},
+		{"renamed", f.State, "", 0},
+	} {
+		here := state.New(test.lineage)
+		here.Serial = young.Project.Serial
+		if stale := first.Stale(Current{Version: "0.1.0", State: here, Where: test.where, Project: test.project}); len(stale) != test.stale {
+			t.Errorf("%+v: %v", test, stale)
+		}
+	}
 	// Without anything here but the plan file, there is nothing to compare.
 	if stale := f.Stale(Current{Version: "0.1.0", State: p.state}); len(stale) > 0 {
 		t.Errorf("on another machine: %v", stale)

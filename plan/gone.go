@@ -106,7 +106,7 @@ func (b *builder) wanted(addr string) bool {
 }
 
 func (b *builder) destroyVolume(addr string, r *state.Resource) *Step {
-	step := b.goneVolume(addr, r)
+	step := b.volumeStep(addr, r)
 	v := r.Volume
 	if c := b.in.Config.Volumes[addr]; c != nil {
 		step.Volume.Retain = c.Retain

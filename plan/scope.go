@@ -50,6 +50,6 @@ func (b *builder) scope(provider string, q providers.CatalogQuery) *scope {
 	if b.p.Catalogs == nil {
 		b.p.Catalogs = map[string]CatalogSeen{}
 	}
-	b.p.Catalogs[key] = seenOf(s.catalog, b.in.Now)
+	b.p.Catalogs[key] = seenOf(s.catalog)
 	return s
 }

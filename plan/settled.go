@@ -66,6 +66,42 @@ func VolumeIDs(st *state.State) func(address string) (string, bool) {
 	}
 }
 
+// Settled is Settled for executing the plan: what it moves is known by its new
+// address, and what it runs again is not settled, whatever the state says.
+func (p *Plan) Settled(st *state.State) func(address, fingerprint string) (config.RunResult, bool) {
+	starts, from := map[string]bool{}, p.movedFrom()
+	for _, s := range p.Steps {
+		starts[s.Address] = s.Action == Run || s.Action == Rerun || s.Action == Resume
+	}
+	settled := Settled(st, nil)
+	return func(address, fingerprint string) (config.RunResult, bool) {
+		if starts[address] {
+			return config.RunResult{}, false
+		}
+		return settled(from(address), fingerprint)
+	}
+}
+
+// VolumeIDs is VolumeIDs for executing the plan.
+func (p *Plan) VolumeIDs(st *state.State) func(address string) (string, bool) {
+	ids, from := VolumeIDs(st), p.movedFrom()
+	return func(address string) (string, bool) { return ids(from(address)) }
+}
+
+// movedFrom gives where the state has what the plan knows by an address.
+func (p *Plan) movedFrom() func(address string) string {
+	was := map[string]string{}
+	for _, m := range p.Moves {
+		was[m.To] = m.From
+	}
+	return func(address string) string {
+		if from, ok := was[address]; ok {
+			return from
+		}
+		return address
+	}
+}
+
 // Moved gives the state with the moved blocks applied, for reading the
 // configuration again that has them.
 func Moved(st *state.State, moves []config.Move) (*state.State, error) {

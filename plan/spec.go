@@ -200,7 +200,7 @@ func unknownAfter(a Action, spec *RunSpec) []string {
 
 // raw encodes a value of the plan's own making.
 func raw(v any) json.RawMessage {
-	data, err := json.Marshal(v)
+	data, err := oneLine(v)
 	if err != nil {
 		return json.RawMessage("null")
 	}

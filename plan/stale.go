@@ -16,6 +16,9 @@ type Current struct {
 	Version string // of overbrainer
 	State   *state.State
 	Where   string // of the state
+	// Project is the name of the project here. Together with Where it tells
+	// projects apart that have no state yet.
+	Project string
 	// Sources is the configuration's text here; nil: there is none, as on a
 	// machine that only executes plans.
 	Sources map[string][]byte
@@ -51,8 +54,10 @@ func (f *File) Stale(cur Current) []Stale {
 	if cur.State != nil {
 		lineage, serial := cur.State.Lineage, cur.State.Serial
 		other := lineage != p.Project.Lineage
-		if p.Project.Lineage == "" { // made before there was a state: only its place tells
-			other = f.State != cur.Where
+		if p.Project.Lineage == "" {
+			// Made before there was a state. A checkout of the same project
+			// elsewhere, such as another machine's, has none either.
+			other = f.State != cur.Where && (lineage != "" || cur.Project != p.Project.Name)
 		}
 		switch {
 		case other:

@@ -62,7 +62,7 @@ type Plan struct {
 	Diagnostics []Diagnostic `json:"diagnostics"`
 	Applyable   bool         `json:"applyable"`
 
-	// Catalogs is what the plan saw, for apply to store.
+	// Catalogs is what the plan saw at its Timestamp, for apply to store.
 	Catalogs map[string]CatalogSeen `json:"catalogs,omitempty"`
 }
 
@@ -365,7 +365,8 @@ type Pos struct {
 
 // CatalogSeen is a scope's catalog as read by the plan, in state's form.
 type CatalogSeen struct {
-	ReadAt time.Time `json:"read_at"`
+	// ReadAt is zero in a plan, whose Timestamp tells it.
+	ReadAt time.Time `json:"read_at,omitzero"`
 	GPUs   []SeenGPU `json:"gpus"`
 }
 

@@ -48,6 +48,9 @@ func (b *builder) planVolume(v *config.Volume) *Step {
 	default:
 		b.compare(step, v, have, live)
 	}
+	if step.Action == NoOp && have != nil && want.Managed && have.Retain != want.Retain {
+		step.Action, step.Reason = Refresh, fmt.Sprintf("retain is %t now", want.Retain)
+	}
 	step.After = raw(want)
 	return step
 }
@@ -172,12 +175,19 @@ func monthlyOf(v *VolumeSpec, live *providers.Volume) *float64 {
 	return nil
 }
 
-// goneVolume makes the step of a volume that left the configuration.
-func (b *builder) goneVolume(addr string, r *state.Resource) *Step {
+// volumeStep is a step about a volume of the state that is to go; what is done
+// is for the caller to say.
+func (b *builder) volumeStep(addr string, r *state.Resource) *Step {
 	v := r.Volume
 	spec := &VolumeSpec{ID: v.ID, Name: v.Name, SizeGB: v.SizeGB, DataCenter: v.DataCenter, Type: v.Type, Retain: v.Retain, Managed: v.Managed, Provider: r.Provider}
 	step := &Step{Address: addr, Type: "volume", Name: nameOf(addr), Index: keyOf(addr), Volume: spec, Before: raw(v), After: json.RawMessage("null"), ChangedInputs: []string{}}
 	step.Cost.MonthlyUSD = monthlyOf(spec, b.live(r.Provider, v.ID))
+	return step
+}
+
+// goneVolume makes the step of a volume that left the configuration.
+func (b *builder) goneVolume(addr string, r *state.Resource) *Step {
+	v, step := r.Volume, b.volumeStep(addr, r)
 	cost := "an unknown sum"
 	if step.Cost.MonthlyUSD != nil {
 		cost = fmt.Sprintf("$%.2f", *step.Cost.MonthlyUSD)

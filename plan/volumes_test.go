@@ -98,6 +98,7 @@ volume "new" {
 		{name: "grown by a run", hcl: withVolume, want: NoOp, words: "nothing changed", live: func(p *project) { p.vols[0].SizeGB = 200 }},
 		{name: "other type", hcl: change("size_gb     = 100", "size_gb = 100\n  type = \"high_performance\""), want: NoOp, errors: []string{"cannot change its type"}},
 		{name: "deleted elsewhere", hcl: withVolume, want: Create, words: "deleted elsewhere", live: func(p *project) { p.vols = nil }},
+		{name: "retained no more", hcl: change("size_gb     = 100", "size_gb = 100\n  retain = false"), want: Refresh, words: "retain is false now"},
 		{name: "create unanswered", hcl: withVolume, want: Create, words: "not answered", volume: func(v *state.Volume) { v.ID, v.Pending = "", "create" }},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -60,7 +60,7 @@ func applyCommand(a *app) *command {
 			if len(args) == 1 {
 				opt.Serial = pl.Project.Serial
 			}
-			if p.needsConsent(pl) {
+			if pl.HasChanges() {
 				if err := a.confirm(auto, ui.Consent(pl)); err != nil {
 					return err
 				}
@@ -68,16 +68,6 @@ func applyCommand(a *app) *command {
 			return p.execute(ef, pl, func(e *apply.Engine) (apply.Outcome, error) { return e.Apply(ctx, pl, opt) })
 		},
 	}
-}
-
-// needsConsent reports whether a plan does anything worth asking for.
-func (p *project) needsConsent(pl *plan.Plan) bool {
-	for _, s := range pl.Steps {
-		if s.Action != plan.NoOp && s.Action != plan.Hold && s.Action != plan.Attach {
-			return true
-		}
-	}
-	return false
 }
 
 // makePlan reads everything and plans.

@@ -40,7 +40,7 @@ func (p *project) plan(ctx context.Context, o planning) (*plan.Plan, error) {
 		return nil, err
 	}
 	p.fold(pl)
-	p.app.rememberCatalogs(pl.Catalogs)
+	p.app.rememberCatalogs(pl.Seen())
 	return pl, nil
 }
 

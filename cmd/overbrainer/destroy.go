@@ -46,7 +46,7 @@ func destroyCommand(a *app) *command {
 			if err := unapplyable(pl); err != nil {
 				return err
 			}
-			if p.needsConsent(pl) {
+			if pl.HasChanges() {
 				if err := a.confirm(auto, ui.Consent(pl)); err != nil {
 					return err
 				}

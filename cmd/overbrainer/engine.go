@@ -19,7 +19,7 @@ func (p *project) engine(e effects, pl *plan.Plan, emit func(apply.Event), inter
 	if pl == nil {
 		pl = &plan.Plan{}
 	}
-	return &apply.Engine{
+	return bounded(&apply.Engine{
 		Store:       p.store,
 		Providers:   p.rented,
 		Keys:        keys,
@@ -36,7 +36,7 @@ func (p *project) engine(e effects, pl *plan.Plan, emit func(apply.Event), inter
 		Who:         holder(),
 		Parallelism: e.parallelism,
 		Version:     version,
-	}, nil
+	}), nil
 }
 
 // keys says where the keys of runs come from: derived from OVERBRAINER_KEY, so

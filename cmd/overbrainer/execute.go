@@ -107,14 +107,14 @@ func (p *problem) detail(o apply.Outcome) error {
 		switch {
 		case errors.As(r.Err, &e):
 			p.code, p.hint = e.Code, e.Hint
-			p.message = r.Address + ": " + e.Message
+			p.message = about(r.Address, e.Message)
 			if e.ID != "" {
 				p.id = e.ID
 			}
 		case r.Err != nil:
-			p.message = r.Address + ": " + r.Err.Error()
+			p.message = about(r.Address, r.Err.Error())
 		case r.Message != "":
-			p.message = r.Address + ": " + r.Message
+			p.message = about(r.Address, r.Message)
 		case r.Reason != "":
 			p.message = r.Address + ": " + r.State + ", " + r.Reason
 		}
@@ -126,7 +126,7 @@ func (p *problem) detail(o apply.Outcome) error {
 		}
 		var e *apply.Error
 		if errors.As(err, &e) {
-			p.code, p.message, p.address, p.id, p.hint = e.Code, e.Message, e.Address, e.ID, e.Hint
+			p.code, p.message, p.address, p.id, p.hint = e.Code, about(e.Address, e.Message), e.Address, e.ID, e.Hint
 		} else {
 			p.message = err.Error()
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -109,9 +110,7 @@ func describe(err error) ui.Problem {
 		out.Diagnostics = ui.Diagnostics(wrong.diags, wrong.sources)
 	case errors.As(err, &engine):
 		out = ui.Problem{Code: engine.Code, Message: engine.Message, Address: engine.Address, ID: engine.ID, Hint: engine.Hint}
-		if out.Address != "" {
-			out.Message = out.Address + ": " + out.Message
-		}
+		out.Message = about(out.Address, out.Message)
 	case errors.As(err, &claimed):
 		out.Code, out.ID = "held", claimed.Claim.ID
 		out.Hint = "-lock-timeout=DURATION waits for it; " + claimed.UnlockCommand() + " ends a claim whose holder is gone"
@@ -127,4 +126,12 @@ func describe(err error) ui.Problem {
 		out.Code = "permission"
 	}
 	return out
+}
+
+// about puts an address before a message that does not begin with it.
+func about(address, message string) string {
+	if address == "" || strings.HasPrefix(message, address) {
+		return message
+	}
+	return address + ": " + message
 }

@@ -40,7 +40,7 @@ func (a *app) openPlan(ctx context.Context, name string, o planning) (*project, 
 	if p.st, err = p.store.Read(ctx); err != nil {
 		return nil, nil, err
 	}
-	opt := config.Options{Settled: plan.Settled(p.st, nil), Volume: plan.VolumeIDs(p.st), Sources: file.SourceBytes(), Project: file.Plan.Project.Name}
+	opt := config.Options{Settled: file.Plan.Settled(p.st), Volume: file.Plan.VolumeIDs(p.st), Sources: file.SourceBytes(), Project: file.Plan.Project.Name}
 	opt.Vars.Given = file.Variables
 	err = p.read(ctx, o.inputs, opt)
 	var wrong *diagnosed
@@ -64,7 +64,7 @@ func (a *app) openPlan(ctx context.Context, name string, o planning) (*project, 
 
 // stale compares the file with what is here.
 func (a *app) stale(ctx context.Context, p *project, file *plan.File, o planning) error {
-	now := plan.Current{Version: version, State: p.st, Where: p.store.Where(), Config: p.cfg}
+	now := plan.Current{Version: version, State: p.st, Where: p.store.Where(), Project: config.ProjectName(a.dir), Config: p.cfg}
 	if a.hasConfiguration() {
 		here := &project{app: a, st: p.st}
 		here.init()
@@ -114,7 +114,7 @@ func (a *app) showPlanFile(ctx context.Context, name string, asJSON bool) error 
 	if err != nil {
 		return err
 	}
-	stale := file.Stale(plan.Current{Version: version, State: st, Where: a.store(0).Where()})
+	stale := file.Stale(plan.Current{Version: version, State: st, Where: a.store(0).Where(), Project: config.ProjectName(a.dir)})
 	if !asJSON {
 		for _, s := range stale {
 			a.warn(s.Message)
@@ -137,6 +137,9 @@ func (a *app) showPlanFile(ctx context.Context, name string, asJSON bool) error 
 		return err
 	}
 	if doc["fingerprints"], err = json.Marshal(file.Fingerprints); err != nil {
+		return err
+	}
+	if doc["digests"], err = json.Marshal(file.Digests()); err != nil {
 		return err
 	}
 	return ui.JSONLine(a.out, doc)

@@ -26,6 +26,9 @@ type logsView struct {
 	source string
 }
 
+// podSources are those who write a pod's log.
+var podSources = []string{"container", "system", "overbrainer", "raw"}
+
 func runLogsCommand(a *app) *command {
 	var in inputs
 	view := logsView{tail: -1}
@@ -47,6 +50,9 @@ func runLogsCommand(a *app) *command {
 			in.register(f)
 		},
 		run: func(ctx context.Context, args []string) error {
+			if view.source != "" && (!view.pod || !slices.Contains(podSources, view.source)) {
+				return &usageError{text: "-source is, with -pod, one of container, system, overbrainer or raw"}
+			}
 			st, err := a.readState(ctx)
 			if err != nil {
 				return err
@@ -169,6 +175,7 @@ func (a *app) podLog(ctx context.Context, run *state.Run, view logsView) error {
 	}
 	defer f.Close()
 	var lines []string
+	ended := run.Phase.Ended()
 	read := bufio.NewReader(f)
 	for {
 		text, err := read.ReadString('\n')
@@ -186,8 +193,14 @@ func (a *app) podLog(ctx context.Context, run *state.Run, view logsView) error {
 			fmt.Fprintln(a.out, strings.Join(lines, "\n"))
 		}
 		lines, view.tail = nil, -1
-		if !view.follow || run.Phase.Ended() {
+		if !view.follow || ended {
 			return nil
+		}
+		// What was written until the end is shown by one more round.
+		if st, err := a.readState(ctx); err == nil {
+			if _, now, err := findRun(st, run.ID); err != nil || now.Phase.Ended() && (now.Pod == nil || now.Pod.Gone()) {
+				ended = true
+			}
 		}
 		select {
 		case <-ctx.Done():

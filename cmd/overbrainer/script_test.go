@@ -32,6 +32,7 @@ func TestScripts(t *testing.T) {
 			"waitstate": waitState,
 			"json":      jsonValueIs,
 			"alone":     alone,
+			"schema":    schema,
 		},
 	})
 }

@@ -54,6 +54,7 @@ func simServeCommand(a *app) *command {
 			f.text(&opt.Home, "home", "DIR", "what it keeps (default: this project's)")
 			f.float(&opt.Speed, "speed", "N", "how many times as fast hours pass")
 			f.text(&opt.Addr, "addr", "HOST:PORT", "loopback address to answer on (default: any free port)")
+			f.text(&opt.Shell, "shell", "PROGRAM", "what pods have under the name bash (default: this machine's)")
 			f.text(&opt.Form, "form", "FORM", "root or relocated pods (default: the first that works)")
 			f.duration(&opt.Idle, "idle", "end after so long without a pod and a request (default 15m)")
 		},

@@ -30,6 +30,7 @@ func simFaultCommand(a *app) *command {
 			fs.number(&f.Times, "times", "N", "how many calls meet it; -1: every one until reset")
 			fs.text(&f.On, "on", "OPERATION", "only calls of this operation")
 			fs.text(&f.By, "by", "WHO", "only calls of the account, or of a pod")
+			fs.text(&f.GPU, "gpu", "TYPE", "only create calls of this GPU type")
 			fs.text(&file, "file", "FILE", "arm a file of answers")
 			fs.number(&sequence, "sequence", "N", "which of several in the file")
 			fs.boolean(&clear, "clear", "disarm everything")

@@ -83,6 +83,9 @@ func elapsed(run *state.Run, now time.Time) float64 {
 	}
 	end := now
 	if run.EndedAt != nil {
+		if run.Seconds > 0 { // in nominal time
+			return run.Seconds
+		}
 		end = *run.EndedAt
 	}
 	return max(0, end.Sub(*run.StartedAt).Seconds())

@@ -39,6 +39,7 @@ var may = map[string][]string{
 	"internal/job":               {"internal/remote", "internal/glob", "internal/safetext"},
 	"internal/ui":                {"plan", "apply", "state", "internal/safetext"},
 	"internal/arch":              {},
+	"internal/crash":             {"state", "providers/runpod/sim"},
 	"examples":                   {},
 	"tools":                      {},
 }

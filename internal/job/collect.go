@@ -28,6 +28,9 @@ type Collect struct {
 	// Running: the job still runs, so its log and metrics, which are brought
 	// along otherwise, are left out.
 	Running bool
+	// Known is the list of an earlier attempt at an ended job's results, so that
+	// the pod need not read them all again; nil makes one.
+	Known *Manifest
 	// AllowEmpty: no match of Globs is fine.
 	AllowEmpty bool
 	Progress   func(done, total int64) // bytes; nil tells nobody
@@ -66,9 +69,14 @@ func (p *Pod) Collect(ctx context.Context, c Collect) (Manifest, error) {
 			always = append(always, p.Metrics)
 		}
 	}
-	m, err := p.Manifest(ctx, c.Globs, always)
-	if err != nil {
-		return m, err
+	var m Manifest
+	if c.Known != nil {
+		m = *c.Known
+	} else {
+		var err error
+		if m, err = p.Manifest(ctx, c.Globs, always); err != nil {
+			return m, err
+		}
 	}
 	if err := p.fetch(ctx, c, m); err != nil {
 		return m, err

@@ -44,6 +44,7 @@ type jsonEvents struct {
 
 // eventLine is the JSON form of an event.
 type eventLine struct {
+	Format     string             `json:"format_version"`
 	Type       string             `json:"type"`
 	Time       time.Time          `json:"time"`
 	Address    string             `json:"address,omitempty"`
@@ -75,7 +76,7 @@ func (v *jsonEvents) Event(e apply.Event) {
 	defer v.mu.Unlock()
 	// A reader that went away ends nothing.
 	_ = JSONLine(v.w, eventLine{
-		Type: string(e.Kind), Time: e.Time.UTC(), Address: e.Address, RunID: e.RunID, PodID: e.PodID,
+		Format: plan.FormatVersion, Type: string(e.Kind), Time: e.Time.UTC(), Address: e.Address, RunID: e.RunID, PodID: e.PodID,
 		Message: e.Message, Phase: e.Phase, Step: e.Step, MaxSteps: e.MaxSteps, Metrics: e.Metrics,
 		SpentUSD: e.SpentUSD, CapUSD: e.CapUSD, RateUSD: e.RateUSD,
 		Done: e.Done, Total: e.Total, Rate: e.Rate, GPUType: e.GPUType, DataCenter: e.DataCenter,

@@ -135,6 +135,7 @@ func OutcomeJSON(w io.Writer, o apply.Outcome, now time.Time, exit int) error {
 		Value     any  `json:"value"`
 	}
 	doc := struct {
+		Format   string             `json:"format_version"`
 		Type     string             `json:"type"`
 		Time     time.Time          `json:"time"`
 		ExitCode int                `json:"exit_code"`
@@ -147,7 +148,7 @@ func OutcomeJSON(w io.Writer, o apply.Outcome, now time.Time, exit int) error {
 		Outputs  map[string]output  `json:"outputs"`
 		Errors   []string           `json:"errors"`
 	}{
-		Type: "outcome", Time: now.UTC(), ExitCode: exit, Runs: []run{}, Skipped: []skipped{}, Waiting: []skipped{},
+		Format: plan.FormatVersion, Type: "outcome", Time: now.UTC(), ExitCode: exit, Runs: []run{}, Skipped: []skipped{}, Waiting: []skipped{},
 		Checks: []plan.CheckResult{}, Left: left(o.Left), Messages: append([]string{}, o.Messages...), Outputs: map[string]output{},
 		Errors: []string{},
 	}

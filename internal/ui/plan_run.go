@@ -49,7 +49,7 @@ func (v planView) placing(s *plan.Step, offers []plan.Offer) {
 	if o.VRAMGB > 0 {
 		gpu += fmt.Sprintf(" (%d GB)", o.VRAMGB)
 	}
-	v.field("gpu", fmt.Sprintf("%s, %s stock, %s, %s cloud", gpu, clean(o.Stock), where(o), clean(o.Cloud)))
+	v.field("gpu", fmt.Sprintf("%s, %s, %s, %s cloud", gpu, stockWords(o.Stock), where(o), clean(o.Cloud)))
 	rate := price(o.PriceUSD) + " an hour"
 	if s.Cost.DiskUSD != nil && *s.Cost.DiskUSD > 0 && s.Cost.HourlyUSD != nil {
 		rate += fmt.Sprintf(", with its disk %s", Price(*s.Cost.HourlyUSD))
@@ -207,3 +207,14 @@ next:
 }
 
 func starts(a plan.Action) bool { return a == plan.Run || a == plan.Rerun || a == plan.Resume }
+
+// stockWords says a stock band in words.
+func stockWords(stock string) string {
+	switch stock {
+	case "none":
+		return "not in stock"
+	case "unknown", "":
+		return "stock unknown"
+	}
+	return clean(stock) + " stock"
+}

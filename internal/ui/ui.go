@@ -94,11 +94,12 @@ func cut(s string, n int) string {
 }
 
 // wrap breaks s at spaces into lines of at most n columns. A longer word
-// stays whole.
+// stays whole, and so do several spaces in a row: they may be what a name
+// differs in.
 func wrap(s string, n int) []string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(s) {
+	for _, word := range words(s) {
 		if line != "" && width(line)+1+width(word) > n {
 			lines = append(lines, line)
 			line = ""
@@ -109,4 +110,30 @@ func wrap(s string, n int) []string {
 		line += word
 	}
 	return append(lines, line)
+}
+
+// words splits s at single spaces and line breaks.
+func words(s string) []string {
+	var out []string
+	word := ""
+	for _, part := range strings.Split(strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\t' }), " "), " ") {
+		switch {
+		case part == "": // one of several spaces
+			word += " "
+		case strings.HasSuffix(word, " "):
+			word += " " + part
+		default:
+			if word != "" {
+				out = append(out, word)
+			}
+			word = part
+		}
+	}
+	if word = strings.TrimSpace(word); word != "" {
+		out = append(out, word)
+	}
+	for i := range out {
+		out[i] = strings.TrimSpace(out[i])
+	}
+	return out
 }

@@ -35,6 +35,7 @@ func podTo(d providers.Pod) *providerpb.Pod {
 		Id: d.ID, Name: d.Name, Marker: markerTo(d.Marker), Status: string(d.Status), RatePerHour: d.RatePerHour,
 		GpuType: d.GPUType, GpuCount: int32(d.GPUCount), Cloud: string(d.Cloud), DataCenter: d.DataCenter, Cuda: d.CUDA,
 		DiskGb: int32(d.DiskGB), VolumeId: d.VolumeID, CreatedAt: timeTo(d.CreatedAt),
+		PersistentGb: int32(d.PersistentGB),
 	}
 	if d.SSH != nil {
 		p.Ssh = &providerpb.Endpoint{Host: d.SSH.Host, Port: int32(d.SSH.Port), User: d.SSH.User}
@@ -48,6 +49,7 @@ func podFrom(p *providerpb.Pod) providers.Pod {
 		RatePerHour: p.GetRatePerHour(), GPUType: p.GetGpuType(), GPUCount: int(p.GetGpuCount()),
 		Cloud: providers.Cloud(p.GetCloud()), DataCenter: p.GetDataCenter(), CUDA: p.GetCuda(), DiskGB: int(p.GetDiskGb()),
 		VolumeID: p.GetVolumeId(), CreatedAt: timeFrom(p.GetCreatedAt()),
+		PersistentGB: int(p.GetPersistentGb()),
 	}
 	if s := p.GetSsh(); s != nil {
 		d.SSH = &providers.Endpoint{Host: s.GetHost(), Port: int(s.GetPort()), User: s.GetUser()}

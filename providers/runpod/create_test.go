@@ -240,14 +240,15 @@ func TestPodIDs(t *testing.T) {
 func TestOddPods(t *testing.T) {
 	a := newAPI(t, reply{status: 200, body: `{"pods":[
 		{"id":"pod_a","name":null,"status":"DREAMING","cost":0,"gpu":null,"ssh":null,"env":null,"mounts":null,"createdAt":null},
-		{"id":"b-1","name":"x\u001b[31m\ny","status":"exited","cost":-1,"env":{"OVERBRAINER_RUN_ID":"r\u0007"}}]}`})
+		{"id":"b-1","name":"x\u001b[31m\ny","status":"exited","cost":-1,"env":{"OVERBRAINER_RUN_ID":"r\u0007"},
+		 "mounts":{"persistent":{"size":120,"path":"/workspace"}}}]}`})
 	list, err := a.provider().ListPods(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []providers.Pod{
 		{ID: "pod_a", Status: providers.UnknownStatus},
-		{ID: "b-1", Name: "x y", Status: providers.Exited, Marker: providers.Marker{RunID: "r", Attempt: "x y"}},
+		{ID: "b-1", Name: "x y", Status: providers.Exited, PersistentGB: 120, Marker: providers.Marker{RunID: "r", Attempt: "x y"}},
 	}
 	if !reflect.DeepEqual(list.Pods, want) {
 		t.Errorf("\n got %+v\nwant %+v", list.Pods, want)

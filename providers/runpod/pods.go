@@ -30,6 +30,9 @@ type pod struct {
 		Network []struct {
 			VolumeID string `json:"volumeId"`
 		} `json:"network"`
+		Persistent *struct {
+			Size float64 `json:"size"`
+		} `json:"persistent"`
 	} `json:"mounts"`
 	SSH struct {
 		Direct *struct {
@@ -59,6 +62,9 @@ func (p pod) convert() providers.Pod {
 	}
 	if len(p.Mounts.Network) > 0 {
 		d.VolumeID = safetext.Printable(p.Mounts.Network[0].VolumeID)
+	}
+	if m := p.Mounts.Persistent; m != nil && m.Size > 0 {
+		d.PersistentGB = int(m.Size)
 	}
 	if s := p.SSH.Direct; s != nil {
 		d.SSH = &providers.Endpoint{Host: safetext.Printable(s.Host), Port: int(s.Port), User: safetext.Printable(s.Username)}

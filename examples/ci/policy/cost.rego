@@ -3,6 +3,7 @@ package main
 
 import rego.v1
 
+# USD that a plan may spend at most, all its runs together.
 limit := 5
 
 deny contains msg if {
@@ -15,9 +16,22 @@ deny contains msg if {
 	msg := "nobody can say what the plan may cost at most"
 }
 
+deny contains "the plan cannot be applied" if not input.applyable
+
+deny contains msg if {
+	some check in input.checks
+	not check.status in {"pass", "undecided"}
+	msg := sprintf("check %s (%s): %s", [check.name, check.where, check.status])
+}
+
 deny contains msg if {
 	some change in input.resource_changes
 	change.action == "destroy"
 	change.type == "volume"
 	msg := sprintf("%s would be deleted with everything on it", [change.address])
+}
+
+warn contains msg if {
+	some left in input.leftovers
+	msg := sprintf("%s %s exists and may bill: %s", [left.kind, object.get(left, "id", ""), left.note])
 }

@@ -196,7 +196,11 @@ MaxStartups 64
 UseDNS no
 PidFile "$ob_root/run/overbrainer-sshd.pid"
 Subsystem sftp internal-sftp
+SetEnv SHLVL=1
 SSHD
+	# bash reads root's .bashrc for every command unless it thinks that it runs
+	# in another shell. An old sshd does not know the option and goes without.
+	"$sshd" -t -f "$etc/sshd_config" 2>/dev/null || sed -i '/^SetEnv /d' "$etc/sshd_config"
 	"$sshd" -f "$etc/sshd_config"
 }
 

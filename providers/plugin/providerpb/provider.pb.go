@@ -1340,8 +1340,10 @@ type Pod struct {
 	DiskGb      int32   `protobuf:"varint,11,opt,name=disk_gb,json=diskGb,proto3" json:"disk_gb,omitempty"`
 	VolumeId    string  `protobuf:"bytes,12,opt,name=volume_id,json=volumeId,proto3" json:"volume_id,omitempty"`
 	// Not set until there is a direct one.
-	Ssh           *Endpoint              `protobuf:"bytes,13,opt,name=ssh,proto3" json:"ssh,omitempty"`
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	Ssh       *Endpoint              `protobuf:"bytes,13,opt,name=ssh,proto3" json:"ssh,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// A disk of the pod's own that outlives a stop; 0 = none.
+	PersistentGb  int32 `protobuf:"varint,15,opt,name=persistent_gb,json=persistentGb,proto3" json:"persistent_gb,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1472,6 +1474,13 @@ func (x *Pod) GetCreatedAt() *timestamppb.Timestamp {
 		return x.CreatedAt
 	}
 	return nil
+}
+
+func (x *Pod) GetPersistentGb() int32 {
+	if x != nil {
+		return x.PersistentGb
+	}
+	return 0
 }
 
 type Endpoint struct {
@@ -3156,7 +3165,7 @@ const file_overbrainer_provider_v1_provider_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"C\n" +
 	"\x11CreatePodResponse\x12.\n" +
-	"\x03pod\x18\x01 \x01(\v2\x1c.overbrainer.provider.v1.PodR\x03pod\"\xc7\x03\n" +
+	"\x03pod\x18\x01 \x01(\v2\x1c.overbrainer.provider.v1.PodR\x03pod\"\xec\x03\n" +
 	"\x03Pod\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x127\n" +
@@ -3174,7 +3183,8 @@ const file_overbrainer_provider_v1_provider_proto_rawDesc = "" +
 	"\tvolume_id\x18\f \x01(\tR\bvolumeId\x123\n" +
 	"\x03ssh\x18\r \x01(\v2!.overbrainer.provider.v1.EndpointR\x03ssh\x129\n" +
 	"\n" +
-	"created_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"F\n" +
+	"created_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12#\n" +
+	"\rpersistent_gb\x18\x0f \x01(\x05R\fpersistentGb\"F\n" +
 	"\bEndpoint\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x12\n" +
 	"\x04port\x18\x02 \x01(\x05R\x04port\x12\x12\n" +

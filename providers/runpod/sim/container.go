@@ -36,6 +36,9 @@ func (s *server) spec(p *pod, sshd int) containerSpec {
 		ID: p.id, Form: s.form, Dir: p.dir, Cmd: p.command(), Hide: []string{s.opt.Home},
 		tools: s.tools().scripts(p),
 	}
+	if s.opt.Shell != "" {
+		spec.tools["bash"] = "#!/bin/sh\nexec " + quote(s.opt.Shell) + " \"$@\"\n"
+	}
 	home, path := "/root", imagePath
 	if s.form == FormRelocated {
 		spec.Root = filepath.Join(p.dir, "root")

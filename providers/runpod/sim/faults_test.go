@@ -22,6 +22,8 @@ func TestNamedFaults(t *testing.T) {
 		{sim.Fault{Name: "create-500-after-effect"}, []int{500, 201}, 2},
 		{sim.Fault{Name: "create-500-no-effect", Times: 2}, []int{500, 500, 201}, 1},
 		{sim.Fault{Name: "create-500-no-effect", At: 2}, []int{201, 500, 201}, 2},
+		{sim.Fault{Name: "create-500-after-effect", GPU: "NVIDIA A40"}, []int{500, 201}, 2},
+		{sim.Fault{Name: "create-500-after-effect", GPU: "NVIDIA L4"}, []int{201}, 1},
 		{sim.Fault{Name: "create-reset"}, []int{cut, 201}, 2},
 		{sim.Fault{Name: "create-reset-no-effect"}, []int{cut, 201}, 1},
 		{sim.Fault{Name: "create-unreadable"}, []int{201}, 1},

@@ -24,6 +24,7 @@ type forwarder struct {
 	every  int64     // bytes to the client between cuts
 	budget int64     // bytes until the next cut
 	cuts   int       // how many cuts are left
+	pace   int64     // bytes a second to the client at most; 0: no limit
 }
 
 func newForwarder() (*forwarder, error) {
@@ -101,6 +102,9 @@ func (f *forwarder) copy(dst, src net.Conn, n *atomic.Int64, out bool) {
 				_ = src.Close()
 				return
 			}
+			if out {
+				time.Sleep(f.delay(k))
+			}
 			n.Add(int64(k))
 			if _, err := dst.Write(buf[:k]); err != nil {
 				_ = src.Close()
@@ -129,6 +133,23 @@ func (f *forwarder) spend(n int64) bool {
 	f.budget = f.every
 	f.cuts--
 	return true
+}
+
+// delay is how long bytes to the client take on a slow way.
+func (f *forwarder) delay(n int) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.pace <= 0 {
+		return 0
+	}
+	return time.Duration(n) * time.Second / time.Duration(f.pace)
+}
+
+// slow limits the bytes a second that each connection sends to the client.
+func (f *forwarder) slow(pace int64) {
+	f.mu.Lock()
+	f.pace = pace
+	f.mu.Unlock()
 }
 
 // keep notes a connection so that it can be cut; false means that the way is

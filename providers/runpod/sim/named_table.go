@@ -83,6 +83,7 @@ var namedFaults = map[string]namedFault{
 	"ssh-down":                {does: "no SSH connection to the pod lives; argument: real seconds", on: onRead, now: onForwarder(func(f *forwarder, d time.Duration) { f.drop(d) })},
 	"ssh-silent":              {does: "the pod's SSH port accepts and says nothing", on: onRead, now: onForwarder(func(f *forwarder, _ time.Duration) { f.setSilent(true) })},
 	"ssh-cut":                 {does: "the pod's SSH is cut over and over while it sends; argument: BYTES or BYTESxTIMES", on: onRead, now: cutTransfers},
+	"ssh-slow":                {does: "the pod's SSH sends slowly; argument: bytes a second", on: onRead, now: slowTransfers},
 }
 
 func capacityOutcome() outcome {
@@ -133,5 +134,20 @@ func cutTransfers(s *server, p *pod, arg string) error {
 		return errors.New("the pod has no SSH port yet")
 	}
 	f.cutEvery(n, k)
+	return nil
+}
+
+func slowTransfers(s *server, p *pod, arg string) error {
+	n, err := strconv.ParseInt(arg, 10, 64)
+	if err != nil || n < 1 {
+		return errors.New("the argument is a number of bytes a second")
+	}
+	s.mu.Lock()
+	f := p.fwd
+	s.mu.Unlock()
+	if f == nil {
+		return errors.New("the pod has no SSH port yet")
+	}
+	f.slow(n)
 	return nil
 }

@@ -125,6 +125,11 @@ func (spec containerSpec) prepareRoot() error {
 		return fmt.Errorf("overlay attributes: %w", err)
 	}
 	files := map[string]string{"etc/ssh/sshd_config": sshdConfig}
+	// What this machine's root has its shells do at their start is not the
+	// pod's: it may be slow, print, or look for programs below that home.
+	for _, name := range []string{".bashrc", ".bash_profile", ".bash_login", ".profile", ".zshenv"} {
+		files["root/"+name] = ""
+	}
 	for _, name := range []string{"/etc/resolv.conf", "/etc/hosts"} {
 		if data, err := os.ReadFile(name); err == nil {
 			files[name[1:]] = string(data)
@@ -134,6 +139,9 @@ func (spec containerSpec) prepareRoot() error {
 		if text := unlockRoot(string(data)); text != string(data) {
 			files["etc/shadow"] = text
 		}
+	}
+	if err := mkdir(filepath.Join(upper, "root"), 0o700); err != nil {
+		return err
 	}
 	for name, text := range files {
 		path := filepath.Join(upper, name)

@@ -26,6 +26,9 @@ type Options struct {
 	// Form is how pods run: FormRoot, FormRelocated, or empty for the first
 	// where it works.
 	Form string
+	// Shell is the program that pods have under the name bash; empty means the
+	// machine's own. A small one starts faster.
+	Shell string
 	// Log takes what the simulator has to say; nil discards it.
 	Log io.Writer
 	// Idle ends Serve after so long without a pod and without a request;

@@ -1,0 +1,111 @@
+package apply
+
+import (
+	"errors"
+
+	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// conclude stores what the plan used and what is known now, and decides the
+// conditions that were left open.
+func (s *session) conclude(p *plan.Plan) {
+	s.mu.Lock()
+	done := s.done
+	s.mu.Unlock()
+	if p.Destroying {
+		st, err := s.dropOutputs()
+		if err != nil {
+			s.addError(err)
+			return
+		}
+		s.leftovers(st)
+		return
+	}
+	var outputs map[string]state.Output
+	if s.Evaluator != nil {
+		var err error
+		if outputs, err = s.Evaluator.Outputs(done); err != nil {
+			s.addError(failf("outputs", "%v", err).because(err))
+		}
+		checks := s.Evaluator.Checks(done)
+		s.mu.Lock()
+		s.outcome.Checks = checks
+		s.mu.Unlock()
+	}
+	st, err := s.update(func(st *state.State) error {
+		for scope, catalog := range p.StateCatalogs() {
+			if st.Catalogs == nil {
+				st.Catalogs = map[string]state.Catalog{}
+			}
+			st.Catalogs[scope] = catalog
+		}
+		if outputs != nil {
+			st.Outputs = outputs
+		}
+		return nil
+	})
+	if err != nil {
+		s.addError(err)
+		return
+	}
+	s.mu.Lock()
+	s.outcome.Outputs = st.Outputs
+	s.mu.Unlock()
+	s.leftovers(st)
+}
+
+// leftovers adds what should be gone and is not.
+func (s *session) leftovers(st *state.State) {
+	st.EachRun(func(address string, run *state.Run) {
+		if run.Phase.Ended() && run.Pod != nil && run.Pod.State == state.PodDeleting {
+			s.addLeft(Left{Kind: "pod", Address: address, RunID: run.ID, ID: run.Pod.ID, RateUSD: hourly(run.Pod), Fix: "overbrainer pod rm " + run.ID})
+		}
+		for _, stray := range run.Strays {
+			s.addLeft(Left{Kind: "stray", Address: address, RunID: run.ID, ID: stray.PodID, RateUSD: stray.RateUSD, Fix: "overbrainer pod rm " + run.ID})
+		}
+		if run.Phase.Ended() && (run.Pod == nil || run.Pod.Gone()) {
+			for _, secret := range run.Secrets {
+				s.addLeft(Left{Kind: "secret", Address: address, RunID: run.ID, ID: secret.Name, Fix: "overbrainer pod rm " + run.ID})
+			}
+		}
+	})
+}
+
+func (s *session) addLeft(l Left) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outcome.Left = append(s.outcome.Left, l)
+}
+
+// forgetAddress takes an address that holds nothing out of the state.
+func (s *session) forgetAddress(address string) error {
+	_, err := s.update(func(st *state.State) error {
+		res := st.Resources[address]
+		if res == nil {
+			return state.ErrNoChange
+		}
+		if res.Run != nil {
+			for _, run := range res.Run.Runs {
+				if run.Holds() {
+					return failf("still_held", "run %s still holds something", run.ID).at(address)
+				}
+			}
+			st.Prune(address)
+		}
+		delete(st.Resources, address)
+		return nil
+	})
+	if err == nil {
+		s.emit(Event{Kind: EventRemoved, Address: address, Message: "nothing of it is left; it leaves the state"})
+	}
+	return unlessHeld(err)
+}
+
+func unlessHeld(err error) error {
+	var held *state.ClaimedError
+	if errors.As(err, &held) {
+		return heldError(held)
+	}
+	return err
+}

@@ -1,0 +1,175 @@
+package apply
+
+import (
+	"errors"
+
+	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// goOn takes up a run where it was left, by us or by a process that is gone.
+func (r *runner) goOn(step *plan.Step, offers []plan.Offer) RunOutcome {
+	run := r.run
+	pod := run.Pod
+	started := run.Phase == state.Running || run.Phase.Ended() || pod != nil && pod.State == state.PodLaunching
+	if started && (pod == nil || pod.Gone()) {
+		return r.orphaned()
+	}
+	if err := r.takeKey(); err != nil {
+		if started {
+			return r.failed(r.notOurKey())
+		}
+		return r.again(step, offers, "its private key is not here")
+	}
+	if pod != nil && pod.State == state.PodDeleting {
+		return r.again(step, offers, "its pod was being deleted")
+	}
+	if !started && r.spec != nil && r.spec.Fingerprint != "" && r.spec.Fingerprint != run.Fingerprint {
+		return r.again(step, offers, "its inputs have changed")
+	}
+	if r.spec != nil {
+		r.takeSpec()
+		r.knowSecrets()
+	}
+	switch {
+	case !started && r.spec == nil:
+		return r.again(step, offers, "nothing says what to start")
+	case !started && (pod == nil || pod.Gone()) && r.mayExist():
+		return r.again(step, offers, "a pod of it may still exist")
+	case !started && (pod == nil || pod.Gone()):
+		return r.prepared(offers)
+	case !started:
+		return r.goOnBooting(step, offers)
+	case pod.State == state.PodLaunching:
+		return r.goOnLaunching()
+	}
+	return r.goOnRunning()
+}
+
+// takeSpec lets what may change while a run goes on take effect: the outputs.
+func (r *runner) takeSpec() {
+	job := jobOf(r.spec)
+	_ = r.save(func(_ *state.State, run *state.Run) {
+		run.Job.Outputs, run.Job.AllowEmpty, run.Job.PreventDestroy = job.Outputs, job.AllowEmpty, job.PreventDestroy
+	})
+}
+
+// takeKey reads the run's private client key.
+func (r *runner) takeKey() error {
+	signer, err := r.s.Keys.ClientKey(r.dir(), r.s.lineage, r.run.ID)
+	if err != nil {
+		return err
+	}
+	r.signer = signer
+	return nil
+}
+
+// notOurKey is the error of a run that only another machine can go on with.
+func (r *runner) notOurKey() error {
+	e := failf("not_our_key", "the private key of run %s is not here, so its pod %s cannot be reached; %s holds it", r.run.ID, podID(r.run), r.run.Holder).
+		at(r.address).id(podID(r.run))
+	if r.run.KeySource == "derived" {
+		e.Hint = "set OVERBRAINER_KEY to the value that the run was started with"
+	} else {
+		e.Hint = "go on there, or set OVERBRAINER_KEY everywhere for later runs; overbrainer pod rm " + r.run.ID + " -force deletes the pod with its results"
+	}
+	return e
+}
+
+// goOnBooting waits for a pod that was left while it was getting ready.
+func (r *runner) goOnBooting(step *plan.Step, offers []plan.Offer) RunOutcome {
+	r.phase("booting", "going on with pod %s of run %s", r.run.Pod.ID, r.run.ID)
+	attempt := r.run.Pod.Attempt
+	w := &placement{r: r, created: 1, attempts: 1}
+	err := r.waitReady()
+	var slow *notReadyError
+	if err == nil {
+		r.sweepOthers()
+		return r.ready()
+	}
+	if errors.As(err, &slow) && !slow.final {
+		if _, derr := w.giveUp(attempt, state.AttemptNotReady, slow.reason, "not ready"); derr != nil {
+			return r.notStarted(derr)
+		}
+		return r.placed(offers)
+	}
+	result := state.AttemptNotReady
+	if slow != nil {
+		result = slow.result
+	}
+	if derr := r.endAttempt(attempt, result, err.Error(), deleteReason(err)); derr != nil {
+		err = derr
+	}
+	return r.notStarted(err)
+}
+
+// goOnLaunching asks a pod whether the job whose start was sent runs.
+func (r *runner) goOnLaunching() RunOutcome {
+	if err := r.connect(); err != nil {
+		return r.unreachable(err)
+	}
+	if !r.started() {
+		if r.spec == nil {
+			return r.notStarted(failf("launch_failed", "the job was not started").at(r.address).because(&endError{state.LaunchFailed}))
+		}
+		return r.ready()
+	}
+	if err := r.launched(); err != nil {
+		return r.notStarted(err)
+	}
+	return r.running()
+}
+
+// goOnRunning follows a job again, or goes on with its results.
+func (r *runner) goOnRunning() RunOutcome {
+	r.phase("training", "attached to run %s on pod %s", r.run.ID, r.run.Pod.ID)
+	if r.run.Retrieved && r.run.Phase.Ended() {
+		if err := r.connect(); err == nil {
+			r.markRetrieved()
+		}
+		return r.endPod()
+	}
+	return r.running()
+}
+
+// unreachable sorts out why a pod cannot be connected to.
+func (r *runner) unreachable(err error) RunOutcome {
+	var e *Error
+	if errors.As(err, &e) {
+		switch e.Code {
+		case "pod_gone":
+			return r.vanished()
+		case "pod_stopped":
+			return r.takenAway(e)
+		}
+	}
+	return r.failed(err)
+}
+
+// orphaned is a run whose pod the state knows to be gone although the run was
+// not written down as ended.
+func (r *runner) orphaned() RunOutcome {
+	if !r.run.Phase.Ended() {
+		r.finish(state.Failed, state.Lost, "its pod is gone"+r.savedWords())
+	}
+	r.tidy()
+	return r.done(nil)
+}
+
+// again gives up a run whose job never started, and begins a new one.
+func (r *runner) again(step *plan.Step, offers []plan.Offer, why string) RunOutcome {
+	r.phase("ending", "run %s is given up: %s", r.run.ID, why)
+	if err := r.remove("requested", "client"); err != nil {
+		return r.failed(err)
+	}
+	r.finish(state.Failed, state.Interrupted, "given up before its job started: "+why)
+	r.tidy()
+	if r.spec == nil {
+		return r.done(nil)
+	}
+	next, err := r.s.runner(r.address, r.provider, r.spec, r.claim)
+	if err != nil {
+		return r.failed(err)
+	}
+	return next.fromStart(step, offers)
+}

@@ -1,0 +1,83 @@
+package apply
+
+import (
+	"time"
+
+	"github.com/overbrainer/overbrainer/internal/safetext"
+	"github.com/overbrainer/overbrainer/providers"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// preflight waits for the guard's word.
+func (w *readiness) preflight() error {
+	r := w.r
+	limit := r.now().Add(r.t.Preflight)
+	for looks := 0; ; looks++ {
+		if r.s.interrupted() {
+			return errInterrupted
+		}
+		ctx, cancel := r.s.effect(r.t.Call)
+		v, err := r.machine.Verdict(ctx)
+		cancel()
+		switch {
+		case err == nil && v.State == "ready":
+			return w.gpus(v)
+		case err == nil && v.State == "failed":
+			w.seenVerdict()
+			return failedVerdict(v.Reason, v.Bootstrap)
+		case err != nil:
+			w.why = "the guard's word cannot be read: " + err.Error()
+			r.closeMachine()
+			if err := w.reach(); err != nil {
+				return err
+			}
+		default:
+			if done, err := w.dead(); done {
+				return err
+			}
+		}
+		if !r.now().Before(limit) {
+			return refused(state.WatchdogRefused, "its guard said nothing within %s", r.t.Nominal(r.t.Preflight).Round(time.Second))
+		}
+		w.heartbeat()
+		if err := r.s.sleep(r.t.step(looks)); err != nil {
+			return err
+		}
+	}
+}
+
+// failedVerdict is a pod whose guard says that it cannot guard.
+func failedVerdict(reason string, bootstrap bool) error {
+	if bootstrap {
+		return refused(state.Bootstrap, "its start failed: %s", safetext.Cut(safetext.Printable(reason), 200))
+	}
+	return refused(state.WatchdogRefused, "its guard cannot act: %s; no job starts on a pod that cannot end itself", safetext.Cut(safetext.Printable(reason), 200))
+}
+
+// dead looks whether a pod that answers SSH is still there.
+func (w *readiness) dead() (bool, error) {
+	pod, err := w.r.rented.Provider.GetPod(w.r.s.steady(), w.r.run.Pod.ID)
+	switch {
+	case err == nil && pod.Status.Dead():
+		return true, slow("it is %s", pod.Status)
+	case providers.Is(err, providers.NotFound):
+		err := w.unknown()
+		return err != nil, err
+	}
+	return false, nil
+}
+
+// gpus checks that the pod has what was rented.
+func (w *readiness) gpus(v Verdict) error {
+	asked := max(1, w.r.spec.Target.GPUCount)
+	if v.GPUCount >= 0 && v.GPUCount != asked {
+		return refused(state.PlacementMismatch, "it has %d of %d GPU", v.GPUCount, asked)
+	}
+	return nil
+}
+
+func (w *readiness) seenVerdict() {
+	ctx, cancel := w.r.s.effect(w.r.t.Call)
+	defer cancel()
+	_ = w.r.machine.MarkSeen(ctx)
+}

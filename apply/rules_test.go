@@ -1,0 +1,346 @@
+package apply
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/providers"
+	"github.com/overbrainer/overbrainer/providers/providertest"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+func TestCapTimes(t *testing.T) {
+	t0 := time.Unix(1790000000, 0).UTC()
+	snapshotAt, capAt := capTimes(20, 1, t0, Production())
+	if d := snapshotAt.Sub(t0); d != 68400*time.Second {
+		t.Errorf("snapshot after %s", d)
+	}
+	if d := capAt.Sub(t0); d != 72000*time.Second {
+		t.Errorf("cap after %s", d)
+	}
+	if s, c := capTimes(0.05, 0.24, t0, Production()); s.Before(t0) || c.Sub(t0) != 750*time.Second {
+		t.Errorf("short cap: %s, %s", s.Sub(t0), c.Sub(t0))
+	}
+	if s, _ := capTimes(20, 1, t0, Production().Scaled(100)); s.Sub(t0) != 684*time.Second {
+		t.Errorf("scaled: %s", s.Sub(t0))
+	}
+}
+
+func TestWorst(t *testing.T) {
+	b := state.Bounds{MaxHours: 2, OverrunHours: 1, RetrieveGrace: 3600}
+	if got := worstUSD(b, 0.5); got != 2 {
+		t.Errorf("worst %v", got)
+	}
+	b.KeepPodS = 7200
+	if got := worstUSD(b, 0.5); got != 2.5 {
+		t.Errorf("kept for two hours: %v", got)
+	}
+	b.KeepPodS = -1
+	if !math.IsInf(worstUSD(b, 0.5), 1) {
+		t.Error("kept for ever is bounded")
+	}
+}
+
+func TestDiskRules(t *testing.T) {
+	var got []int
+	level := 0
+	for _, percent := range []int64{84, 85, 89, 90, 97, 100} {
+		n := usage{used: percent, capacity: 100}.warnLevel(level)
+		if n > 0 {
+			level = n
+		}
+		got = append(got, n)
+	}
+	if want := []int{0, 85, 0, 90, 95, 100}; !equalInts(got, want) {
+		t.Errorf("warnings %v, want %v", got, want)
+	}
+	for _, tt := range []struct {
+		u    usage
+		full bool
+	}{
+		{usage{91, 100, 0}, false}, {usage{92, 100, 0}, true}, {usage{9199, 10000, 0}, false}, {usage{50, 0, 0}, false},
+		{usage{60, 100, 26}, false}, {usage{60, 100, 27}, true},
+	} {
+		if tt.u.full() != tt.full {
+			t.Errorf("%+v: full %v", tt.u, !tt.full)
+		}
+	}
+	for _, tt := range [][3]int{{200, 1000, 300}, {20, 1000, 70}, {200, 250, 250}, {250, 250, 0}, {300, 250, 0}} {
+		if got := grownSize(tt[0], tt[1]); got != tt[2] {
+			t.Errorf("grownSize(%d, %d) = %d, want %d", tt[0], tt[1], got, tt[2])
+		}
+	}
+}
+
+func equalInts(a, b []int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func TestVolumeIsGrownWhileTheJobRuns(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.mem.AddVolume(providers.Volume{ID: "vol1", Name: "v", SizeGB: 200, DataCenter: "EU-RO-1"})
+		s := spec()
+		s.Target.VolumeID, s.Target.VolumeGB, s.Cap.MaxVolumeGB = "vol1", 200, 400
+		s.Snapshot = &plan.SnapshotSpec{Path: "output/checkpoint-{step}", GraceS: 1800}
+		w.job = fakeJob{hang: true, length: time.Hour, snapshot: 7, files: map[string]string{"output/checkpoint-7/w": "w"}}
+		w.boot = func(_ int, p *fakePod) {
+			full := func(gb int64) { p.mu.Lock(); p.disk = Disk{VolumeUsed: gb * 1e9, Checkpoint: -1}; p.mu.Unlock() }
+			full(10)
+			go func() {
+				time.Sleep(5 * time.Minute)
+				full(180) // 300 GB from here
+				time.Sleep(10 * time.Minute)
+				full(270) // 400
+				time.Sleep(10 * time.Minute)
+				full(370) // nothing left: it has to stop
+			}()
+		}
+		w.apply(oneRun(s), Options{})
+		run := w.run("run.train")
+		v, _ := w.mem.GetVolume(t.Context(), "vol1")
+		if v.SizeGB != 400 || run.Phase != state.Stopped || run.Reason != state.DiskFull || w.pod(1).volumeGB != 400 {
+			t.Errorf("volume %d GB, told %d, run %s %s", v.SizeGB, w.pod(1).volumeGB, run.Phase, run.Reason)
+		}
+		w.clean()
+	})
+}
+
+func TestLease(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		s := spec()
+		s.Cap.OverrunHours = 2
+		w.job.length, w.job.log = 7*time.Hour, strings.Repeat("epoch\n", 200)
+		out := w.apply(oneRun(s), Options{})
+		if run := w.run("run.train"); out.Class != OK || run.Phase != state.Succeeded || w.pod(1).marks["lease"] < 80 {
+			t.Errorf("class %d, %s %s, %d leases", out.Class, run.Phase, run.Reason, w.pod(1).marks["lease"])
+		}
+	})
+}
+
+func TestOverrunIsWarnedOf(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.job.hang, w.job.length = true, 20*time.Hour
+		w.job.metrics = strings.Repeat("{\"step\":1,\"max_steps\":100}\n", 50) + strings.Repeat("{\"step\":2,\"max_steps\":100}\n", 50)
+		w.apply(oneRun(spec()), Options{})
+		if !w.said(EventWarning, "at this pace") || !w.said(EventWarning, "what the job has written so far") {
+			t.Error("not warned")
+		}
+		if run := w.run("run.train"); run.Reason != state.TimeLimit {
+			t.Errorf("%s", run.Reason)
+		}
+	})
+}
+
+// TestPodRm holds what pod rm deletes.
+func TestPodRm(t *testing.T) {
+	stray := func(w *world) string {
+		return w.mem.AddPod(providers.Pod{Name: "other", RatePerHour: 1, Marker: providers.Marker{RunID: w.run("run.train").ID, Lineage: "lineage-1"}})
+	}
+	t.Run("running", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			w.job.hang = true
+			w.apply(oneRun(spec()), Options{Detach: true})
+			id := w.run("run.train").ID
+			stray(w)
+			out, err := w.engine().RemovePods(t.Context(), id, false, Options{})
+			if err != nil || out.Class != Failure || CodeOf(out.Errors[0]) != "run_still_running" || len(w.mem.Pods()) != 1 || len(w.secrets()) != 1 {
+				t.Errorf("%v %+v %v", err, out, w.mem.Pods())
+			}
+			out, err = w.engine().RemovePods(t.Context(), id, true, Options{})
+			if run := w.run("run.train"); err != nil || out.Class != OK || run.Phase != state.Failed || run.Pod.DeletedBy != "pod_rm" {
+				t.Errorf("%v %+v %+v", err, out, run)
+			}
+			w.clean()
+		})
+	})
+	t.Run("unknown", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			w.mem.AddPod(providers.Pod{Marker: providers.Marker{RunID: "elsewhere-1", Lineage: "other"}})
+			out, _ := w.engine().RemovePods(t.Context(), "elsewhere-1", false, Options{})
+			if CodeOf(out.Errors[0]) != "not_in_runs" || len(w.mem.Pods()) != 1 {
+				t.Errorf("%+v", out)
+			}
+			out, err := w.engine().RemovePods(t.Context(), "elsewhere-1", true, Options{})
+			if err != nil || out.Class != OK {
+				t.Errorf("%v %+v", err, out)
+			}
+			w.clean()
+		})
+	})
+	t.Run("another project's pods are left alone", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			w.mem.AddPod(providers.Pod{ID: "theirs", Marker: providers.Marker{RunID: "x-1", Lineage: "other"}})
+			w.apply(oneRun(spec()), Options{})
+			_, _ = w.engine().Destroy(t.Context(), nil, DestroyOptions{})
+			_, _ = w.engine().Sweep(t.Context(), Options{})
+			if pods := w.mem.Pods(); len(pods) != 1 || pods[0].ID != "theirs" {
+				t.Errorf("%v", pods)
+			}
+		})
+	})
+	t.Run("a stray is found by the next apply", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			w.job.hang = true
+			w.apply(oneRun(spec()), Options{Detach: true})
+			id := stray(w)
+			go func() {
+				time.Sleep(time.Minute)
+				w.interrupts <- struct{}{}
+			}()
+			w.apply(w.replan(oneSpec()), Options{})
+			if w.mem.Count("DeletePod") != 1 || w.mem.Pods()[0].ID == id {
+				t.Errorf("%v", w.mem.Calls())
+			}
+		})
+	})
+}
+
+func TestNotOurKey(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.job.hang = true
+		w.apply(oneRun(spec()), Options{Detach: true})
+		if err := os.RemoveAll(w.dir + "/" + w.run("run.train").Dir + "/ssh"); err != nil {
+			t.Fatal(err)
+		}
+		out := w.apply(w.replan(oneSpec()), Options{})
+		if out.Class != Failure || CodeOf(out.Runs[0].Err) != "not_our_key" || len(w.mem.Pods()) != 1 {
+			t.Errorf("%+v", out)
+		}
+		dout, _ := w.engine().Destroy(t.Context(), nil, DestroyOptions{})
+		if dout.Class != Failure || len(w.mem.Pods()) != 1 {
+			t.Errorf("%+v", dout)
+		}
+		dout, err := w.engine().Destroy(t.Context(), nil, DestroyOptions{DiscardResults: true})
+		if err != nil || dout.Class != OK {
+			t.Errorf("%v %+v", err, dout)
+		}
+		w.clean()
+	})
+}
+
+func TestDerivedKeys(t *testing.T) {
+	d, err := NewDerivedKeys("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := d.Make("", "l", "r")
+	b, _ := d.ClientKey("", "l", "r")
+	c, _ := d.ClientKey("", "l", "other")
+	if !bytes.Equal(a.PublicKey().Marshal(), b.PublicKey().Marshal()) || bytes.Equal(a.PublicKey().Marshal(), c.PublicKey().Marshal()) {
+		t.Error("client keys")
+	}
+	h1, p1, _ := d.HostKey("l", "r")
+	h2, p2, _ := d.HostKey("l", "r")
+	if !bytes.Equal(h1.Marshal(), h2.Marshal()) || len(p1) == 0 || len(p2) == 0 || bytes.Equal(h1.Marshal(), a.PublicKey().Marshal()) {
+		t.Error("host keys")
+	}
+	if _, err := NewDerivedKeys("c2hvcnQ="); err == nil {
+		t.Error("a short secret is accepted")
+	}
+}
+
+func TestRunIDs(t *testing.T) {
+	at := time.Date(2026, 11, 29, 23, 12, 0, 0, time.UTC)
+	for _, address := range []string{"run.iris", `run.sft["low rate"]`, "run.x[3]", "run." + strings.Repeat("long", 40), "run.ünï"} {
+		id, err := newRunID(address, at)
+		if err != nil || !ValidRunID(id) {
+			t.Errorf("%s: %q %v", address, id, err)
+		}
+	}
+}
+
+func TestVolumes(t *testing.T) {
+	step := func(action plan.Action, gb int) *plan.Plan {
+		return &plan.Plan{Steps: []*plan.Step{{Address: "volume.data", Type: "volume", Action: action, Volume: &plan.VolumeSpec{
+			Name: "p-data", SizeGB: gb, DataCenter: "EU-RO-1", Managed: true, Provider: "memory",
+		}}}}
+	}
+	in(t, func(t *testing.T, w *world) {
+		w.mem.Fail(providertest.Fault{Op: "CreateVolume", After: true, Err: providertest.Error(providers.Ambiguous, "create volume", "no answer")})
+		if out := w.apply(step(plan.Create, 20), Options{}); out.Class != OK || w.mem.Count("CreateVolume") != 1 {
+			t.Fatalf("create: %+v", out)
+		}
+		if out := w.apply(step(plan.Grow, 40), Options{}); out.Class != OK {
+			t.Fatalf("grow: %+v", out)
+		}
+		st, _ := w.store.Read(t.Context())
+		if v := st.Resources["volume.data"].Volume; v.SizeGB != 40 || v.ID == "" || v.Pending != "" {
+			t.Errorf("%+v", v)
+		}
+		out, err := w.engine().Destroy(t.Context(), nil, DestroyOptions{})
+		if list, _ := w.mem.ListVolumes(t.Context()); err != nil || out.Class != OK || len(list) != 1 || len(out.Messages) != 1 {
+			t.Errorf("destroy keeps volumes: %v %+v", err, out)
+		}
+		w.mem.Fail(providertest.Fault{Op: "DeleteVolume", Err: providertest.Error(providers.Transient, "delete volume", "no answer")})
+		if out, _ = w.engine().Destroy(t.Context(), nil, DestroyOptions{Volumes: true}); out.Class != Failure || len(out.Left) != 1 {
+			t.Errorf("%+v", out)
+		}
+		if out, _ = w.engine().Destroy(t.Context(), nil, DestroyOptions{Volumes: true}); out.Class != OK {
+			t.Errorf("%+v", out)
+		}
+		if st, _ := w.store.Read(t.Context()); len(st.Resources) != 0 {
+			t.Errorf("%v", st.Resources)
+		}
+	})
+}
+
+func TestDependants(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		specs := map[string]*plan.RunSpec{"run.a": spec(), "run.b": spec(), "run.c": spec()}
+		p := planOf(plan.Run, specs)
+		p.Steps[1].DependsOn = []string{"run.a"}
+		w.boot = func(_ int, fp *fakePod) {
+			if strings.HasPrefix(fp.request.Marker.RunID, "a-") {
+				fp.job.exit = 1
+			}
+		}
+		out := w.apply(p, Options{})
+		if out.Class != JobFailed || len(out.Skipped) != 1 || out.Skipped[0] != (Skipped{"run.b", "run.a"}) || w.run("run.c").Phase != state.Succeeded || w.run("run.b") != nil {
+			t.Errorf("%+v", out)
+		}
+	})
+}
+
+func TestWaitForStock(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.mem.Fail(providertest.Fault{Op: "CreatePod", Times: 12, Err: providertest.Error(providers.Capacity, "create pod", "none")})
+		s := spec()
+		s.Target.WaitForStockS = 7200
+		if out := w.apply(oneRun(s), Options{}); out.Class != OK {
+			t.Errorf("%+v", out)
+		}
+		w.clean()
+	})
+}
+
+func TestDearerNow(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		p := oneRun(spec())
+		p.Offers["run.train"][0].PriceUSD = price(0.30)
+		if out := w.apply(p, Options{}); out.Class != OK || w.mem.Creates()[0].GPUType != "NVIDIA L40S" {
+			t.Errorf("%+v", out)
+		}
+		p = oneRun(spec())
+		for i := range p.Offers["run.train"] {
+			p.Offers["run.train"][i].PriceUSD = price(0.1)
+		}
+		p.Steps[0].Action = plan.Rerun
+		out := w.apply(p, Options{})
+		if out.Class != NothingRentable || len(w.mem.Creates()) != 1 {
+			t.Errorf("class %d: %v", out.Class, out.Runs[0].Err)
+		}
+	})
+}

@@ -1,0 +1,112 @@
+package apply
+
+import (
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// finish writes down how a run ended.
+func (r *runner) finish(phase state.Phase, reason state.Reason, message string) {
+	at := r.now()
+	_ = r.save(func(_ *state.State, run *state.Run) {
+		run.Phase, run.Reason, run.Message = phase, reason, r.s.Redactor.String(message)
+		if run.EndedAt == nil {
+			run.EndedAt = &at
+		}
+		run.Seconds = r.took(run)
+	})
+}
+
+// tidy removes everything else of a run whose pod is gone: other pods, account
+// secrets, keys. What cannot be removed stays in the state.
+func (r *runner) tidy() {
+	r.stopLogs()
+	if r.unclaimed || r.s.isBroken() {
+		return
+	}
+	known := r.sweepOthers()
+	if !known || r.mayExist() {
+		return
+	}
+	if err := r.dropSecrets(); err != nil {
+		r.warnf("%v; the next apply or destroy removes it", err)
+		return
+	}
+	if err := r.s.Keys.Forget(r.dir()); err != nil {
+		r.warnf("the run's key was not removed: %v", err)
+	}
+	_, _ = r.s.update(func(st *state.State) error {
+		if r.claim != nil && !st.Holds(r.claim.id, r.address) {
+			return state.ErrNoChange
+		}
+		st.Prune(r.address)
+		return nil
+	})
+}
+
+// mayExist reports whether a pod of the run may exist.
+func (r *runner) mayExist() bool {
+	return r.run.Pod != nil && !r.run.Pod.Gone() || len(r.run.Strays) > 0 || r.unfinished()
+}
+
+// done is the outcome of a run that has ended, with the error of ending it.
+func (r *runner) done(err error) RunOutcome {
+	r.saveResult(nil)
+	out := r.outcome()
+	if err != nil {
+		out.Err = err
+		out.Class = Failure
+	}
+	r.ended(out)
+	return out
+}
+
+// ended tells that a run has ended.
+func (r *runner) ended(out RunOutcome) {
+	r.s.forgetRunning(r.address)
+	r.emit(Event{Kind: EventEnded, Phase: "done", State: out.State, Reason: out.Reason, ExitCode: out.ExitCode, Dir: out.Dir, Seconds: out.Seconds, Message: out.Message})
+}
+
+// outcome is the run as the state has it.
+func (r *runner) outcome() RunOutcome {
+	run := r.run
+	out := RunOutcome{
+		Address: r.address, RunID: run.ID, PodID: run.PodID, State: string(run.Phase), Reason: string(run.Reason),
+		Message: run.Message, ExitCode: run.ExitCode, Dir: run.Dir, GPUType: run.GPUType,
+		CostUSD: round4(r.spentUSD(r.now())), Seconds: r.seconds(), Retrieved: run.Retrieved, Class: classOfRun(run),
+	}
+	if run.Phase == state.Failed {
+		out.Tail = lastLines(r.dir(), 20)
+	}
+	return out
+}
+
+// failed is the outcome of a run that could not be worked on; it stays as it
+// is.
+func (r *runner) failed(err error) RunOutcome {
+	r.closeMachine()
+	r.stopLogs()
+	out := r.outcome()
+	out.Err, out.Class = err, ClassOf(err)
+	r.emit(Event{Kind: EventFailed, Message: err.Error()})
+	return out
+}
+
+// say keeps a message for the end of the command.
+func (s *session) say(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outcome.Messages = append(s.outcome.Messages, s.Redactor.String(text))
+}
+
+// noteRunning keeps what to say of a run should the command end suddenly.
+func (s *session) noteRunning(address, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running[address] = s.Redactor.String(text)
+}
+
+func (s *session) forgetRunning(address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.running, address)
+}
