@@ -189,5 +189,6 @@ func (c *claimSet) renew() {
 }
 
 func heldError(held *state.ClaimedError) *Error {
-	return failf("held", "%v", held).at(held.Address).class(Held).because(held)
+	return failf("held", "%s", held.Holder()).at(held.Address).id(held.Claim.ID).class(Held).because(held).
+		hint("-lock-timeout=DURATION waits for it; %s ends a claim whose holder is gone", held.UnlockCommand())
 }

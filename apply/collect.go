@@ -227,7 +227,7 @@ func (r *runner) settleResults(e ending, got collected) error {
 	if err != nil || got.missed {
 		return err
 	}
-	r.emit(Event{Kind: EventRetrieved, Dir: r.run.Dir, Message: fmt.Sprintf("%d files, %s, verified, in %s", len(got.files), size(total(got.files)), r.run.Dir)})
+	r.emit(Event{Kind: EventRetrieved, Dir: r.run.Dir, Message: fmt.Sprintf("%s, %s, verified, in %s", countFiles(len(got.files)), size(total(got.files)), r.run.Dir)})
 	r.markRetrieved()
 	return nil
 }

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -77,14 +78,16 @@ func (r *runner) intend(offer plan.Offer) (providers.CreatePod, error) {
 
 // poor names the address in an error about money, and how the run ends.
 func (r *runner) poor(err error) error {
-	if e, ok := err.(*Error); ok && e.Address == "" {
+	var e *Error
+	if errors.As(err, &e) && e.Address == "" {
 		e.Address = r.address
 		if e.Code == "cost_cap" || e.Code == "budget" || e.Code == "cap_unset" {
 			e.Err = &endError{state.CostCap}
 		}
 		return e
 	}
-	if b, ok := err.(*state.BudgetError); ok {
+	var b *state.BudgetError
+	if errors.As(err, &b) {
 		return failf("budget", "%v", b).at(r.address).because(&endError{state.CostCap})
 	}
 	return err

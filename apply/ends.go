@@ -2,7 +2,6 @@ package apply
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -125,7 +124,7 @@ func (r *runner) detached(interrupted bool) RunOutcome {
 	text := r.whereItRuns()
 	if r.run.Phase.Ended() && r.run.Pod != nil {
 		text = fmt.Sprintf("%s has ended (%s) and its results wait on pod %s, %s, for %s after the end; fetch them: overbrainer apply",
-			r.address, r.run.Phase, r.run.Pod.ID, anHour(hourly(r.run.Pod)), (time.Duration(r.run.Bounds.RetrieveGrace) * time.Second).String())
+			r.address, r.run.Phase, r.run.Pod.ID, anHour(hourly(r.run.Pod)), spanWords(r.run.Bounds.RetrieveGrace))
 	}
 	r.closeMachine()
 	r.stopLogs()

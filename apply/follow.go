@@ -46,7 +46,6 @@ type follower struct {
 	refusedAt   time.Time
 	lookedAt    time.Time // at the pod through the provider
 	deadLooks   int
-	missing     int
 	guard       guard
 	snapshots   snapshotWatch
 	disk        diskWatch
@@ -224,7 +223,7 @@ func (r *runner) whereItRuns() string {
 	if p == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s (run %s) goes on on pod %s, %s, %s so far", r.address, r.run.ID, p.ID, anHour(hourly(p)), money(r.spentUSD(r.now())))
+	text := fmt.Sprintf("%s (run %s) still runs on pod %s, %s, %s so far", r.address, r.run.ID, p.ID, anHour(hourly(p)), money(r.spentUSD(r.now())))
 	text += "\n" + r.boundWords()
 	text += fmt.Sprintf("\ncome back: %s; end it: %s", r.command("attach"), r.command("cancel"))
 	return text
@@ -251,9 +250,21 @@ func (r *runner) boundWords() string {
 	case b.KeepPodS < 0:
 		text += "; after the job's end it stays until it is destroyed"
 	case b.KeepPodS > 0:
-		text += fmt.Sprintf("; after the job's end it stays for %s", (time.Duration(b.KeepPodS) * time.Second).String())
+		text += fmt.Sprintf("; after the job's end it stays for %s", spanWords(b.KeepPodS))
 	default:
-		text += fmt.Sprintf("; after the job's end it waits %s for its results to be fetched", (time.Duration(b.RetrieveGrace) * time.Second).String())
+		text += fmt.Sprintf("; after the job's end it waits %s for its results to be fetched", spanWords(b.RetrieveGrace))
+	}
+	return text
+}
+
+// spanWords writes seconds as people would: 90 min are 1h30m.
+func spanWords(seconds int) string {
+	text := (time.Duration(seconds) * time.Second).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
 	}
 	return text
 }

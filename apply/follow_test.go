@@ -52,6 +52,12 @@ func TestEnds(t *testing.T) {
 			p.offline = false
 			p.mu.Unlock()
 		}, phase: state.Succeeded, class: OK, fetched: true},
+		{name: "container made anew", job: func(j *fakeJob) { j.length = time.Hour }, during: func(w *world, p *fakePod) {
+			p.mu.Lock()
+			p.started = time.Time{}
+			p.mu.Unlock()
+		}, phase: state.Failed, reason: state.Lost, class: Failure, message: "empty disk", fetched: true},
+		{name: "network away as the results come", job: func(j *fakeJob) { j.length = 9 * time.Minute }, phase: state.Succeeded, class: OK, fetched: true},
 		{name: "digest mismatch", job: func(j *fakeJob) {}, during: nil, phase: state.Succeeded, class: Failure, kept: true, message: "digest"},
 	}
 	for _, tt := range tests {
@@ -67,6 +73,20 @@ func TestEnds(t *testing.T) {
 				w.boot = func(_ int, p *fakePod) {
 					if tt.name == "digest mismatch" {
 						p.collect = func(int) error { return fmt.Errorf("%w: output/model.bin", ErrMismatch) }
+					}
+					if tt.name == "network away as the results come" {
+						p.collect = func(n int) error {
+							if n > 1 {
+								return nil
+							}
+							p.offline = true
+							time.AfterFunc(20*time.Minute, func() {
+								p.mu.Lock()
+								p.offline = false
+								p.mu.Unlock()
+							})
+							return errors.New("connection lost")
+						}
 					}
 					if tt.during != nil {
 						go func() {

@@ -32,7 +32,6 @@ type tail struct {
 	next    Offsets
 	pending []byte // the beginning of a line that is not whole yet
 	saved   tailMark
-	dirty   bool
 	log     *os.File
 	metrics *os.File
 

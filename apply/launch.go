@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,17 +34,45 @@ func (r *runner) start() error {
 	if err != nil {
 		return err
 	}
-	r.phase("uploading", "uploading %d files, %s", len(files), size(total(files)))
-	progress, finish := r.transfer("upload")
-	err = r.machine.Upload(ctx, UploadRequest{Files: files, Open: open, Progress: progress})
-	finish()
+	r.phase("uploading", "uploading %s, %s", countFiles(len(files)), size(total(files)))
+	if err := r.upload(ctx, UploadRequest{Files: files, Open: open}); err != nil {
+		if r.s.interrupted() {
+			return errInterrupted
+		}
+		return r.startFailed("the inputs could not be uploaded", err)
+	}
 	if r.s.interrupted() {
 		return errInterrupted
 	}
-	if err != nil {
-		return r.startFailed("the inputs could not be uploaded", err)
-	}
 	return r.launch(resume)
+}
+
+// upload brings the inputs to the pod, over another connection where one
+// breaks: what is there already is not sent again.
+func (r *runner) upload(ctx context.Context, request UploadRequest) error {
+	var last error
+	for tries := 0; tries < r.t.TransferTries; tries++ {
+		if r.machine == nil {
+			if err := r.connect(); err != nil {
+				last = err
+				if podEnded(err) || r.s.sleep(r.t.Reconnect<<tries) != nil {
+					return err
+				}
+				continue
+			}
+		}
+		progress, finish := r.transfer("upload")
+		request.Progress = progress
+		err := r.machine.Upload(ctx, request)
+		finish()
+		if err == nil || ctx.Err() != nil || errors.Is(err, ErrMismatch) {
+			return err
+		}
+		last = err
+		r.warnf("the inputs could not be uploaded, trying again: %v", err)
+		r.closeMachine()
+	}
+	return last
 }
 
 func (r *runner) startFailed(what string, err error) error {
@@ -271,6 +300,14 @@ func total(files []File) int64 {
 		n += f.Size
 	}
 	return n
+}
+
+// countFiles is a number of files in words.
+func countFiles(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
 }
 
 func size(n int64) string {

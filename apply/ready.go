@@ -223,7 +223,7 @@ func (w *readiness) heartbeat() {
 		return
 	}
 	w.saidAt = now
-	text := fmt.Sprintf("waiting for the pod since %s: %s", w.r.t.Nominal(now.Sub(w.r.run.Pod.CreatedAt)).Round(time.Second), w.why)
+	text := fmt.Sprintf("waiting for the pod for %s: %s", w.r.t.Nominal(now.Sub(w.r.run.Pod.CreatedAt)).Round(time.Second), w.why)
 	if line := w.r.lastLogLine(); line != "" {
 		text += fmt.Sprintf(" (log: %s)", line)
 	}

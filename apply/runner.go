@@ -36,7 +36,6 @@ type runner struct {
 	unsaved []change
 
 	signer   ssh.Signer
-	hostPriv []byte
 	machine  Machine
 	logs     *podLog
 	lastSeen time.Time // of the pod, alive

@@ -62,17 +62,26 @@ func (s *session) resultOf(addr string) (RunResult, bool) {
 
 func endedValue(addr string, r RunResult) cty.Value {
 	m := source{addr}
-	metrics := map[string]cty.Value{}
-	for name, v := range r.Metrics {
-		metrics[name] = number(v)
-	}
 	return cty.ObjectVal(map[string]cty.Value{
 		"address": cty.StringVal(addr),
 		"id":      cty.StringVal(r.ID).Mark(m), "state": cty.StringVal(r.State).Mark(m),
 		"dir": cty.StringVal(r.Dir).Mark(m), "output_dir": cty.StringVal(r.OutputDir).Mark(m),
 		"cost_usd": number(r.CostUSD).Mark(m), "seconds": number(r.Seconds).Mark(m),
-		"gpu_type": cty.StringVal(r.GPUType).Mark(m), "metrics": cty.ObjectVal(metrics).Mark(m),
+		"gpu_type": cty.StringVal(r.GPUType).Mark(m), "metrics": metricsValue(r).Mark(m),
 	})
+}
+
+// metricsValue is what a run measured last. One that did not succeed may never
+// have come to write a value that others name: all of them stay unknown.
+func metricsValue(r RunResult) cty.Value {
+	if r.State != "" && r.State != "succeeded" {
+		return cty.DynamicVal
+	}
+	metrics := map[string]cty.Value{}
+	for name, v := range r.Metrics {
+		metrics[name] = number(v)
+	}
+	return cty.ObjectVal(metrics)
 }
 
 // number turns a float into a value; what is no number is null.

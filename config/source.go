@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -140,14 +141,13 @@ func plain(summary, detail string) *hcl.Diagnostic {
 // reason is the text of an error of the file system without the path, which
 // the message names already.
 func reason(err error) string {
-	for {
-		switch e := err.(type) {
-		case *os.PathError:
-			err = e.Err
-		case *os.LinkError:
-			err = e.Err
-		default:
-			return err.Error()
-		}
+	var path *os.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err.Error()
+	case errors.As(err, &link):
+		return link.Err.Error()
 	}
+	return err.Error()
 }

@@ -126,7 +126,8 @@ func (s *session) chooseValue(d *decl, form *variableForm, got *givenValue) (cty
 			return cty.DynamicVal, false
 		}
 	}
-	v, rng, which := cty.DynamicVal, d.rng, "the default"
+	var v cty.Value
+	rng, which := d.rng, "the default"
 	switch {
 	case got == nil:
 		v, form.out.From = *form.def, "default"

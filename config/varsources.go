@@ -68,8 +68,9 @@ func (g *given) set(name string, v *givenValue) {
 
 func (g *given) environ(environ []string) {
 	for _, entry := range slices.Sorted(slices.Values(environ)) {
-		name, value, ok := strings.Cut(entry, "=")
-		if name, ok = strings.CutPrefix(name, varPrefix); !ok {
+		entry, ours := strings.CutPrefix(entry, varPrefix)
+		name, value, _ := strings.Cut(entry, "=")
+		if !ours {
 			continue
 		}
 		form, known := g.forms[name]

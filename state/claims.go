@@ -64,9 +64,14 @@ type ClaimedError struct {
 }
 
 func (e *ClaimedError) Error() string {
+	return e.Holder() + "; wait for it, or if that process is gone for good: " + e.UnlockCommand()
+}
+
+// Holder says who works on the address.
+func (e *ClaimedError) Holder() string {
 	c := e.Claim
-	return fmt.Sprintf("%s is held by %s of %s@%s (pid %d) since %s, claim %s; wait for it, or if that process is gone for good: %s",
-		e.Address, c.Operation, c.Who, c.Host, c.PID, c.Since.UTC().Format(time.RFC3339), c.ID, e.UnlockCommand())
+	return fmt.Sprintf("%s is held by %s of %s@%s (pid %d) since %s, claim %s",
+		e.Address, c.Operation, c.Who, c.Host, c.PID, c.Since.UTC().Format(time.RFC3339), c.ID)
 }
 
 // UnlockCommand is what ends the claim by force.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -77,6 +78,9 @@ func (a *app) fail(err error) int {
 	if err == nil || errors.As(err, &s) {
 		return code
 	}
+	if errors.Is(err, syscall.EPIPE) && !a.json {
+		return code // whoever read the answer has had enough of it
+	}
 	told := describe(err)
 	if a.json {
 		_ = told.WriteJSON(a.err)
@@ -112,7 +116,7 @@ func describe(err error) ui.Problem {
 		out = ui.Problem{Code: engine.Code, Message: engine.Message, Address: engine.Address, ID: engine.ID, Hint: engine.Hint}
 		out.Message = about(out.Address, out.Message)
 	case errors.As(err, &claimed):
-		out.Code, out.ID = "held", claimed.Claim.ID
+		out.Code, out.Message, out.Address, out.ID = "held", claimed.Holder(), claimed.Address, claimed.Claim.ID
 		out.Hint = "-lock-timeout=DURATION waits for it; " + claimed.UnlockCommand() + " ends a claim whose holder is gone"
 	case errors.As(err, &locked):
 		out.Code = "held"

@@ -303,7 +303,10 @@ func (g *guarded) through(v *verdictOfLife) {
 	}
 	left, pods := time.Time{}, false
 	troubles := g.troubles
-	for time.Since(g.began) < livesEnd {
+	for started := time.Now(); time.Since(started) < livesEnd; {
+		if !pods && len(troubles) == len(g.troubles) && c != nil && c.running() && g.gone() {
+			g.began = time.Now() // the life begins with its first pod
+		}
 		now := time.Since(g.began)
 		for len(troubles) > 0 && troubles[0].at <= now {
 			g.strike(troubles[0])

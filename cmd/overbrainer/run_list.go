@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"os"
 	"time"
@@ -102,28 +101,4 @@ func orDash(s string) string {
 		return "-"
 	}
 	return s
-}
-
-// billing words what a pod costs and what bounds it.
-func billing(run *state.Run) string {
-	p := run.Pod
-	if p == nil || p.Gone() {
-		return ""
-	}
-	text := fmt.Sprintf("%s: pod %s", run.ID, p.ID)
-	if p.RateUSD > 0 {
-		text += fmt.Sprintf(" at %s an hour", ui.Price(p.RateUSD+p.DiskUSD))
-	} else {
-		text += " at a rate that was not told"
-	}
-	switch {
-	case p.KeptUntil != nil:
-		text += ", kept until " + p.KeptUntil.UTC().Format(time.RFC3339)
-	case p.Deadline != nil:
-		text += ", ends by itself by " + p.Deadline.UTC().Format(time.RFC3339)
-	}
-	if run.Bounds.MaxCostUSD > 0 {
-		text += fmt.Sprintf(" or at %s", ui.USD(run.Bounds.MaxCostUSD))
-	}
-	return text
 }

@@ -104,17 +104,18 @@ func simStartCommand(a *app) *command {
 			if asJSON {
 				return ui.JSONLine(a.out, st)
 			}
-			_, err = fmt.Fprintf(a.out, "The simulator answers at %s, %s as fast as a clock, pods in their %s form.\n", st.URL, times(st.Speed), st.Form)
+			_, err = fmt.Fprintf(a.out, "The simulator answers at %s, %s, pods in their %s form.\n", st.URL, pace(st.Speed), st.Form)
 			return err
 		},
 	}
 }
 
-func times(n float64) string {
-	if n == 1 || n == 0 {
-		return "once"
+// pace says how fast hours pass.
+func pace(speed float64) string {
+	if speed == 1 || speed == 0 {
+		return "as fast as a clock"
 	}
-	return fmt.Sprintf("%g times", n)
+	return fmt.Sprintf("%g times as fast as a clock", speed)
 }
 
 // startSimulator starts the server so that it outlives this command.
@@ -140,8 +141,8 @@ func (a *app) startSimulator(ctx context.Context, speed float64) (*sim.Client, e
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(ended) }()
 	for {
 		if s, err := sim.Find(ctx, home); err == nil {
 			return s, nil
@@ -236,7 +237,7 @@ func simStatusCommand(a *app) *command {
 
 func (a *app) writeSimStatus(st sim.Status) error {
 	if st.Running {
-		fmt.Fprintf(a.out, "The simulator answers at %s, %s as fast as a clock, pods in their %s form.\n", st.URL, times(st.Speed), st.Form)
+		fmt.Fprintf(a.out, "The simulator answers at %s, %s, pods in their %s form.\n", st.URL, pace(st.Speed), st.Form)
 	} else {
 		fmt.Fprintln(a.out, "No simulator runs for this project.")
 	}

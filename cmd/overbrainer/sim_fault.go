@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"strconv"
@@ -108,7 +107,7 @@ func simCatalogCommand(a *app) *command {
 		if err != nil {
 			return err
 		}
-		return ui.JSONLine(a.out, json.RawMessage(catalog))
+		return ui.JSONLine(a.out, catalog)
 	})
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -122,8 +121,5 @@ func (o options) each(ctx context.Context, base string, names []string, live fun
 	}
 	close(todo)
 	wg.Wait()
-	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return ctx.Err()
+	return context.Cause(ctx)
 }

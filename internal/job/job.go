@@ -11,6 +11,7 @@ package job
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -82,6 +83,12 @@ func (e *ScriptError) Error() string {
 	return fmt.Sprintf("%s: %s", e.What, e.Text)
 }
 
+// lateError words a limit that passed while the pod had not answered.
+type lateError struct{ err error }
+
+func (lateError) Error() string   { return "the pod did not answer in time" }
+func (e lateError) Unwrap() error { return e.err }
+
 // ProtocolError is an answer from the pod that cannot be read.
 type ProtocolError struct {
 	What   string
@@ -113,6 +120,9 @@ func (p *Pod) run(ctx context.Context, c call) ([]byte, error) {
 	b.WriteString(c.script)
 	res, err := p.conn.Run(ctx, remote.Command{Script: b.String(), Stdin: c.stdin, MaxOutput: c.max})
 	if err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = lateError{err}
+		}
 		return nil, fmt.Errorf("%s: %w", c.what, err)
 	}
 	if res.Exit != 0 {

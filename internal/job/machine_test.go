@@ -378,12 +378,6 @@ func (p *testPod) has(name string) bool {
 	return err == nil
 }
 
-// liveJob launches a job that does nothing for long.
-func (p *testPod) liveJob() {
-	p.t.Helper()
-	p.launch(Launch{Command: []string{"sleep", "1000"}})
-}
-
 func (p *testPod) launch(l Launch) int {
 	p.t.Helper()
 	l.RunID = p.spec.RunID

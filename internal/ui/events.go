@@ -103,8 +103,14 @@ func (v *plainEvents) Event(e apply.Event) {
 	defer v.mu.Unlock()
 	text := sentence(e)
 	switch e.Kind {
+	case apply.EventPhase:
+		// What it begins with and what it comes to are said in words.
+		v.said[e.Address] = e.Time
 	case apply.EventProgress, apply.EventTransfer:
 		if last, ok := v.said[e.Address]; ok && e.Time.Sub(last) < quiet {
+			return
+		}
+		if e.Kind == apply.EventTransfer && e.Done >= e.Total {
 			return
 		}
 		v.said[e.Address] = e.Time
@@ -129,10 +135,10 @@ func prefix(e apply.Event) string {
 
 // sentence says an event in words; "" for one that only moves a row.
 func sentence(e apply.Event) string {
-	m := clean(e.Message)
+	m := ownWords(e)
 	switch e.Kind {
 	case apply.EventDetached: // all of it is told at the end
-		first, _, _ := strings.Cut(e.Message, "\n")
+		first, _, _ := strings.Cut(m, "\n")
 		return clean(first)
 	case apply.EventWarning:
 		return "warning: " + m
@@ -153,6 +159,21 @@ func sentence(e apply.Event) string {
 		}
 	}
 	return m
+}
+
+// ownWords is an event's message without the address, which stands before it.
+func ownWords(e apply.Event) string {
+	text := clean(e.Message)
+	if e.Kind == apply.EventDetached {
+		text = e.Message // of several lines
+	}
+	if e.Address == "" {
+		return text
+	}
+	for _, after := range []string{": ", " "} {
+		text = strings.TrimPrefix(text, clean(e.Address)+after)
+	}
+	return text
 }
 
 // ended words the end of a run.
@@ -192,7 +213,7 @@ func status(r row) string {
 			}
 		}
 	}
-	if r.step > 0 {
+	if r.step > 0 && r.total == 0 {
 		s := fmt.Sprintf("step %d", r.step)
 		if r.maxSteps > 0 {
 			s += fmt.Sprintf("/%d", r.maxSteps)
@@ -200,6 +221,9 @@ func status(r row) string {
 		parts = append(parts, s)
 	}
 	for _, name := range shownMetrics(r.metrics) {
+		if r.total > 0 {
+			break // a transfer is what there is to see
+		}
 		parts = append(parts, clean(name)+" "+number(r.metrics[name]))
 	}
 	if r.spent > 0 || r.cap > 0 {

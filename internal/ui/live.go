@@ -108,7 +108,7 @@ func (v *live) Event(e apply.Event) {
 		b.WriteString(v.draw(v.rows[address], e.Time) + "\n")
 		v.drawn++
 	}
-	io.WriteString(v.w, b.String())
+	fmt.Fprint(v.w, b.String())
 }
 
 // keep brings the rows up to date and gives the line to keep, if any.

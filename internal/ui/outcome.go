@@ -17,6 +17,9 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 	p := &printer{w: w}
 	t := Table{Columns: []string{"RUN", "STATE", ">TIME", ">COST", "RESULTS"}}
 	for _, r := range o.Runs {
+		if r.State == "" && r.Err != nil {
+			continue // never begun: the error tells it
+		}
 		what := r.State
 		if r.Reason != "" {
 			what += " (" + r.Reason

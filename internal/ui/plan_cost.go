@@ -47,6 +47,14 @@ func (v planView) catalog() {
 		if c.DataCenter != "" {
 			what += " in " + clean(c.DataCenter)
 		}
+		if c.Field == "offered" {
+			words := "is offered now"
+			if c.After == false {
+				words = "is no longer offered"
+			}
+			v.line("  ", what, " ", words)
+			continue
+		}
 		v.line("  ", what, ": ", clean(c.Field), " ", moved(c.Field, c.Before), " -> ", moved(c.Field, c.After))
 	}
 }

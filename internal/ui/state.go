@@ -106,7 +106,7 @@ func (p *printer) run(run *state.Run, current bool, look Look) {
 	}
 	p.attribute("cost", USD(run.CostUSD)+" ("+basis+")")
 	if run.Retrieved {
-		p.attribute("results", fmt.Sprintf("%d files, %s, verified", run.ResultFiles, Bytes(run.ResultBytes)))
+		p.attribute("results", fmt.Sprintf("%s, %s, verified", count(run.ResultFiles, "file"), Bytes(run.ResultBytes)))
 	}
 	if s := run.Snapshot; s != nil {
 		p.attribute("snapshot", fmt.Sprintf("%s (step %d, %s)", s.Path, s.Step, s.Reason))

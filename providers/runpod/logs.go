@@ -20,6 +20,9 @@ const (
 	// one in which nothing comes: not even the headers arrive before a line.
 	replaySilence = 750 * time.Millisecond
 	replayLimit   = 5 * time.Second
+	// resumeLimit is how long who has read up to a cursor waits for a first
+	// line: most often nothing has come since.
+	resumeLimit = 2 * time.Second
 
 	reconnectMin = 500 * time.Millisecond
 	reconnectMax = 15 * time.Second
@@ -33,8 +36,9 @@ type logReader struct {
 	cursor string
 	sink   func(providers.LogLine) error
 	mask   *safetext.Writer
-	// silence and limit are those of a replay; 0 for a followed log.
-	silence, limit time.Duration
+	// silence and limit are those of a replay, first is how long it waits for a
+	// line at all; 0 for a followed log.
+	silence, limit, first time.Duration
 }
 
 // podLogs streams a pod's log as the contract says.
@@ -47,7 +51,10 @@ func (c *client) podLogs(ctx context.Context, req providers.LogRequest, sink fun
 		r.cursor = req.Cursor
 	}
 	if !req.Follow {
-		r.silence, r.limit = replaySilence, replayLimit
+		r.silence, r.limit, r.first = replaySilence, replayLimit, replayLimit
+		if r.cursor != "" {
+			r.first = resumeLimit
+		}
 		_, err := r.connect(ctx)
 		if err != nil && ctx.Err() != nil {
 			return ctx.Err()
@@ -211,7 +218,7 @@ func (r *logReader) watchSilence(cancel func()) *silence {
 		return &silence{}
 	}
 	s := &silence{after: r.silence, end: time.Now().Add(r.limit), fired: make(chan struct{}, 1)}
-	s.timer = time.AfterFunc(r.limit, func() {
+	s.timer = time.AfterFunc(r.first, func() {
 		s.fired <- struct{}{}
 		cancel()
 	})

@@ -126,7 +126,7 @@ func failedChange(t *testing.T, p Place) {
 		delete(s.Spend, "a")
 		return refused
 	})
-	if err != refused {
+	if !errors.Is(err, refused) {
 		t.Errorf("error %v, want the change's own", err)
 	}
 	if got := read(t, p.Open()); got.Serial != 1 || got.Spend["a"].Runs != 1 || len(got.Spend) != 1 {

@@ -166,7 +166,7 @@ func (s *server) billAll(c *call) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bills.settle(time.Now(), s.speed)
-	pods, volumes, total := map[time.Time]rates{}, map[time.Time]rates{}, map[string]any{}
+	pods, volumes := map[time.Time]rates{}, map[time.Time]rates{}
 	for _, item := range s.bills.items {
 		into := pods
 		if item.Volume {
@@ -190,7 +190,7 @@ func (s *server) billAll(c *call) reply {
 		p.add(pods[at], 1)
 		v.add(volumes[at], 1)
 	}
-	total = accountAmounts(p, v)
+	total := accountAmounts(p, v)
 	return ok(map[string]any{"records": records, "metadata": map[string]any{
 		"query": w.view(), "recordCount": len(records), "totals": total}})
 }

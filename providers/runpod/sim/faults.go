@@ -35,7 +35,6 @@ type knobs struct {
 	lessGPUs   int           // so many fewer than asked
 	tellGPUs   bool          // and the API says so
 	noSSH      bool          // no port is ever mapped
-	silentSSH  bool          // accepts and says nothing
 	pull       time.Duration // longer download, nominal
 	neverUp    bool          // the download never ends
 	alias      string        // its name in an answers file

@@ -39,7 +39,7 @@ func (o Options) tryRoot() error {
 		return errors.New("no sshd on this machine")
 	}
 	dir := filepath.Join(o.Home, podsDir, "trial")
-	defer removeDisk(dir)
+	defer func() { _ = removeDisk(dir) }()
 	spec := containerSpec{
 		ID: "trial", Form: FormRoot, Dir: dir, Hide: []string{o.Home},
 		Cmd: []string{"/bin/sh", "-c", "true"}, Env: []string{"PATH=" + imagePath},

@@ -70,9 +70,10 @@ func (s *server) arm(f Fault) error {
 		return fmt.Errorf("fault %s takes no argument", name)
 	}
 	r := &rule{name: f.Name, on: n.on, who: n.who, skip: max(0, f.At-1), times: n.times, out: n.out}
-	if r.who == "" {
+	switch r.who {
+	case "":
 		r.who = "account"
-	} else if r.who == "any" {
+	case "any":
 		r.who = ""
 	}
 	if f.By == "account" || f.By == "pod" {

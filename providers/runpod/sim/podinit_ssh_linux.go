@@ -84,7 +84,7 @@ func sshConfig(spec containerSpec) (sshd.Config, error) {
 	}
 	key, err := os.ReadFile(filepath.Join(spec.Root, "etc/ssh/ssh_host_ed25519_key"))
 	if err != nil {
-		return sshd.Config{}, fmt.Errorf("host key: %s", err)
+		return sshd.Config{}, fmt.Errorf("host key: %w", err)
 	}
 	signer, err := ssh.ParsePrivateKey(key)
 	if err != nil {
@@ -92,7 +92,7 @@ func sshConfig(spec containerSpec) (sshd.Config, error) {
 	}
 	keys, err := os.ReadFile(filepath.Join(spec.Root, "root/.ssh/authorized_keys"))
 	if err != nil {
-		return sshd.Config{}, fmt.Errorf("authorized keys: %s", err)
+		return sshd.Config{}, fmt.Errorf("authorized keys: %w", err)
 	}
 	shell := "/bin/sh"
 	if bash, err := exec.LookPath("bash"); err == nil {

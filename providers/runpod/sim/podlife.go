@@ -3,6 +3,7 @@ package sim
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -228,7 +229,7 @@ func readLine(in *bufio.Reader) (string, error) {
 		switch {
 		case err == nil:
 			return string(line[:len(line)-1]), nil
-		case err != bufio.ErrBufferFull:
+		case !errors.Is(err, bufio.ErrBufferFull):
 			return string(line), err
 		case len(line) >= maxLine:
 			return string(line), nil
