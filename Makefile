@@ -7,7 +7,7 @@ LINT     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BINARY   := bin/overbrainer
 N        ?= 200
 
-.PHONY: all build install quickstart setup test test-short crash crash-faults chaos lint guard generate generate-check fmt clean
+.PHONY: all build install quickstart setup test test-all crash crash-faults chaos lint guard generate generate-check fmt clean
 
 all: build
 
@@ -24,7 +24,7 @@ setup: ## what the tests need, by apt where it is missing
 	sh scripts/setup.sh
 
 test: setup ## everything a user relies on, with the race detector
-	$(GO) test -race ./...
+	$(GO) test -race -short -timeout 20m ./...
 
 crash: ## kills the process at every boundary of a scenario; apply or destroy must recover (up to 25 minutes)
 	@$(GO) run ./internal/crash kills
@@ -35,8 +35,8 @@ crash-faults: ## the same scenario with each call of the API going wrong, in fou
 chaos: ## kills client and provider at N=200 random instants, with apply after each
 	@$(GO) run ./internal/crash -n $(N) chaos
 
-test-short:
-	$(GO) test -short ./...
+test-all: setup ## the same with every boundary, size and cut: minutes more
+	$(GO) test -timeout 60m ./...
 
 guard: ## a hundred made-up lives of pods: bills within caps, no pod past its bound, no result lost
 	mkdir -p bin

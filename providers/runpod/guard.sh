@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Runpod's part of the watchdog: proves that this pod can end itself, and ends
 # it. Uses curl and the pod's own environment; the key goes to curl on its
 # standard input, never on a command line. Runs in bash, dash and busybox sh,
