@@ -15,9 +15,14 @@ func (u *uploadSet) hash(p *program) {
 		return
 	}
 	u.hashed = true
-	files := make([]*treeFile, len(u.files))
-	for i := range u.files {
-		files[i] = u.files[i].file
+	// One file may have several destinations.
+	files := make([]*treeFile, 0, len(u.files))
+	seen := make(map[*treeFile]bool, len(u.files))
+	for _, f := range u.files {
+		if !seen[f.file] {
+			seen[f.file] = true
+			files = append(files, f.file)
+		}
 	}
 	p.hashFiles(p.ctx, files)
 	u.out = make([]Upload, 0, len(u.files))
