@@ -147,7 +147,13 @@ func (p *part) receive(ctx context.Context, spans []span) error {
 				if _, err := file.WriteAt(buf[:n], s.offset+at); err != nil {
 					return err
 				}
-				at += int64(n)
+				if at += int64(n); at == s.length {
+					// Before the last byte counts: whoever verifies the file
+					// removes the note with it.
+					noted := Mark(ctx, "piece")
+					p.note(fmt.Sprintf("%d %d\n", s.unit, p.ext.length(s.unit)))
+					noted()
+				}
 				p.ext.add(s.unit, int64(n))
 				p.d.meter.got(int64(n))
 			}
@@ -155,9 +161,6 @@ func (p *part) receive(ctx context.Context, spans []span) error {
 				return p.broken(ctx, proc, problems, err)
 			}
 		}
-		noted := Mark(ctx, "piece")
-		p.note(fmt.Sprintf("%d %d\n", s.unit, p.ext.length(s.unit)))
-		noted()
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/signal"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -177,6 +178,10 @@ func TestTerminal(t *testing.T) {
 
 // A terminal whose connection ends is hung up.
 func TestTerminalHangUp(t *testing.T) {
+	// Under nohup programs would inherit that the signal is ignored.
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
 	both(t, func(t *testing.T, s *remotetest.Server) {
 		c := connect(t, s)
 		file := filepath.Join(t.TempDir(), "pid")
