@@ -369,15 +369,15 @@ func (g *guarded) look() {
 			g.marked = true
 		}
 		if code, err := os.ReadFile(filepath.Join(dir, "exit_code")); err == nil && g.endedAt.IsZero() && strings.TrimSpace(string(code)) == "0" {
-			if left, err := digests(filepath.Join(dir, "output")); err == nil {
+			if left, err := digestsBelow(filepath.Join(dir, "output")); err == nil {
 				g.endedAt, g.left = time.Now(), left
 			}
 		}
 	}
 }
 
-// digests gives the SHA-256 of every file below a directory.
-func digests(dir string) (map[string]string, error) {
+// digestsBelow gives the SHA-256 of every file below a directory.
+func digestsBelow(dir string) (map[string]string, error) {
 	out := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -504,7 +504,7 @@ func (g *guarded) judgeResults(v *verdictOfLife, lives []*podLife) {
 	}
 	here := map[string]string{}
 	if len(rows) > 0 {
-		here, _ = digests(filepath.Join(g.dir, rows[0].Dir, "output"))
+		here, _ = digestsBelow(filepath.Join(g.dir, rows[0].Dir, "output"))
 	}
 	same := len(g.left) > 0
 	for path, sum := range g.left {
