@@ -146,7 +146,7 @@ func (s *session) readLate(d *decl, ri *runInstance, out *Run) {
 	out.Fingerprint = s.fingerprint(out, ri.set)
 }
 
-// again gives an instance whose each.value is that of this session.
+// again gives an instance whose each.value is the one given.
 func (s *session) again(d *decl, inst *instance) *instance {
 	each := d.block.Body.Attributes["for_each"]
 	if each == nil || inst.key == nil {

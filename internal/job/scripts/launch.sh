@@ -43,7 +43,7 @@ ob_plain() {
 	ob_value=${ob_value%x}
 }
 
-# What this session got from sshd is not the job's.
+# What sshd gave to this login is not the job's.
 for ob_name in $(tr '\n\000' ' \n' <"/proc/$$/environ" | LC_ALL=C sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p'); do
 	case $ob_name in
 	PATH | HOME | IFS | ob_* | UID | EUID | PPID | BASHOPTS | SHELLOPTS | BASH_VERSINFO) ;;
