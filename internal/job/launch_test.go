@@ -267,9 +267,13 @@ func TestKilledJobIsLost(t *testing.T) {
 		p := newPod(t, m)
 		p.reserve()
 		pid := p.launch(Launch{Command: []string{"sleep", "1000"}})
-		if poll, err := p.Poll(t.Context(), Offsets{}, Limits{}); err != nil || poll.Status.State != StateRunning || poll.PID != pid || poll.Stage != "command" {
-			t.Fatalf("%+v %v", poll, err)
-		}
+		p.eventually("its command", func() bool {
+			poll, err := p.Poll(t.Context(), Offsets{}, Limits{})
+			if err != nil || poll.Status.State != StateRunning || poll.PID != pid {
+				t.Fatalf("%+v %v", poll, err)
+			}
+			return poll.Stage == "command"
+		})
 		_ = syscall.Kill(-pid, syscall.SIGKILL)
 		if s := p.ended(); s.State != StateLost {
 			t.Error(s)

@@ -15,8 +15,8 @@ import (
 
 // The rules are tested on a clock of their own: date and sleep are functions
 // that stand in front of the watchdog, so that a minute passes at once and a
-// busy machine changes nothing. The watchdog looks every 60 s, at 0, 60, 120 …
-// of its life, and is parked at the end.
+// busy machine changes nothing. The watchdog looks every 60 s of its life and
+// whenever a bound is met, and is parked at the end.
 const clockFunctions = `
 date() {
 	case $1 in
@@ -27,9 +27,15 @@ date() {
 sleep() {
 	[ "$guard" != self ] || exec "$CLOCK/park"
 	read -r t <"$CLOCK/now"
-	t=$((t + $1))
+	until=$((t + $1))
+	while [ "$t" -lt "$until" ]; do
+		t=$((t + 1))
+		[ ! -f "$CLOCK/event.$((t - CLOCK_START))" ] || {
+			echo "$t" >"$CLOCK/now"
+			. "$CLOCK/event.$((t - CLOCK_START))"
+		}
+	done
 	echo "$t" >"$CLOCK/now"
-	[ ! -f "$CLOCK/event.$((t - CLOCK_START))" ] || . "$CLOCK/event.$((t - CLOCK_START))"
 	[ "$t" -lt "$CLOCK_END" ] || {
 		: >"$CLOCK/parked"
 		exec "$CLOCK/park"
@@ -202,11 +208,11 @@ const hour, minute = time.Hour, time.Minute
 func TestDeleteRules(t *testing.T) {
 	lives := map[string]life{
 		"deadline": {
-			spec: func(s *Spec) { s.Deadline = 200 }, end: 500, deleted: 240, reason: "deadline",
+			spec: func(s *Spec) { s.Deadline = 200 }, end: 500, deleted: 200, reason: "deadline",
 			logged: []string{"2026-11-29T00:00:00Z watchdog: DELETE 204"},
 		},
 		"the deadline is hard without overrun, lease or not": {
-			spec: func(s *Spec) { s.Deadline = 200 }, lease: 180, deleted: 240, reason: "deadline",
+			spec: func(s *Spec) { s.Deadline = 200 }, lease: 180, deleted: 200, reason: "deadline",
 		},
 		"a lease carries over the deadline": {
 			spec:  func(s *Spec) { s.Deadline, s.Overrun, s.LeaseTTL = 100, hour, 5*minute },
@@ -215,7 +221,7 @@ func TestDeleteRules(t *testing.T) {
 		},
 		"overrun ends": {
 			spec:  func(s *Spec) { s.Deadline, s.Overrun, s.LeaseTTL = 100, 2*minute, hour },
-			lease: 1, deleted: 240, reason: "deadline",
+			lease: 1, deleted: 220, reason: "deadline",
 		},
 		"never started": {
 			spec: func(s *Spec) { s.BootGrace = 3 * minute }, deleted: 180, reason: "never_started",
@@ -248,7 +254,7 @@ func TestDeleteRules(t *testing.T) {
 		},
 		"a download cannot hold for ever": {
 			spec:  func(s *Spec) { s.Deadline, s.RetrieveGrace, s.LeaseTTL = 30, 2*minute, hour },
-			files: endedFiles, lease: 1, deleted: 180, reason: "deadline",
+			files: endedFiles, lease: 1, deleted: 150, reason: "deadline",
 		},
 		"retrieved": {
 			files: endedFiles, events: map[int]string{120: ": >.pod/retrieved"}, deleted: 120, reason: "retrieved",
@@ -265,7 +271,7 @@ func TestDeleteRules(t *testing.T) {
 		},
 		"ended by itself has its grace past the deadline": {
 			spec:  func(s *Spec) { s.Deadline, s.RetrieveGrace = -3500, hour },
-			files: endedFiles, deleted: 120, reason: "deadline",
+			files: endedFiles, deleted: 100, reason: "deadline",
 		},
 		"kept, ended, retrieved, past the deadline": {
 			spec:  func(s *Spec) { s.Deadline, s.KeepPod = -7200, -1 },
@@ -287,12 +293,12 @@ func TestDeleteRules(t *testing.T) {
 			spec: func(s *Spec) {
 				s.Deadline, s.KeepPod, s.SnapshotWait, s.NoSnapshots, s.RetrieveGrace = 100, 3*minute, minute, true, minute
 			},
-			live: true, deleted: 360, reason: "abandoned",
+			live: true, deleted: 340, reason: "abandoned",
 			events: map[int]string{180: `for i in 1 2 3 4 5; do kill -0 "$JOB" 2>/dev/null || break; command sleep 0.2; done`},
 			logged: []string{"2026-11-29T00:00:00Z watchdog: ending the job reason=deadline"},
 		},
 		"keep_pod does not hold off the cost": {
-			spec: func(s *Spec) { s.KeepPod, s.CostCapAt = -1, 100 }, files: endedFiles, deleted: 120, reason: "cost_cap",
+			spec: func(s *Spec) { s.KeepPod, s.CostCapAt = -1, 100 }, files: endedFiles, deleted: 100, reason: "cost_cap",
 		},
 		"the cost is first, under a lease": {
 			spec:  func(s *Spec) { s.NoSnapshots = true },
@@ -311,7 +317,7 @@ func TestDeleteRules(t *testing.T) {
 			live: true, end: 180, deleted: never,
 		},
 		"leading zeros are decimal": {
-			spec: func(s *Spec) {}, env: map[string]string{"OVERBRAINER_BOOT_GRACE": "0090"}, deleted: 120, reason: "never_started",
+			spec: func(s *Spec) {}, env: map[string]string{"OVERBRAINER_BOOT_GRACE": "0090"}, deleted: 90, reason: "never_started",
 		},
 		"failed deletes are tried again": {
 			spec: func(s *Spec) { s.Deadline = 60 }, events: map[int]string{60: `: >"$CLOCK/refuse"`, 180: `rm "$CLOCK/refuse"`},

@@ -348,6 +348,25 @@ decide() {
 	fi
 }
 
+# nap sets ob_nap to the seconds until the next look: an interval, or less where
+# a bound falls into it.
+nap() {
+	ob_nap=$interval
+	# Those that are not set fall away.
+	# shellcheck disable=SC2086
+	set -- $cap_at $snapshot_at $due_at $((start + boot_grace)) $((own_start + seen_wait))
+	[ -z "$asked_at" ] || set -- "$@" $((asked_at + snapshot_wait))
+	[ -z "$ended_at" ] || set -- "$@" $((ended_at + retrieve_grace)) $((ended_at + keep))
+	[ -z "$deadline" ] || set -- "$@" $((deadline + retrieve_grace)) \
+		$((deadline + overrun + retrieve_grace)) $((deadline + overrun + retrieve_grace + keep))
+	for ob_at in "$@"; do
+		ob_at=$((ob_at - n))
+		if [ "$ob_at" -gt 0 ] && [ "$ob_at" -lt "$ob_nap" ]; then
+			ob_nap=$ob_at
+		fi
+	done
+}
+
 # delete_pod: an accepted delete is not yet an end. Only being killed is, so the
 # loop goes on and asks again.
 accepted=
@@ -408,11 +427,13 @@ verdict
 while :; do
 	if [ -n "$accepted" ]; then
 		delete_pod "$accepted"
-	else
-		sample
-		ask
-		decide
-		[ -z "$reason" ] || delete_pod "$reason"
+		pause "$interval"
+		continue
 	fi
-	pause "$interval"
+	sample
+	ask
+	decide
+	[ -z "$reason" ] || delete_pod "$reason"
+	nap
+	pause "$ob_nap"
 done
