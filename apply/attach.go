@@ -173,10 +173,8 @@ func (r *runner) stopJob() RunOutcome {
 	if err := r.reachable("stop"); err != nil {
 		return r.unreachable(err)
 	}
-	ctx, cancel := r.s.effect(r.t.Call)
-	err := r.machine.RequestSnapshot(ctx, "requested", true)
-	cancel()
-	if err != nil {
+	ask := func(ctx context.Context, m Machine) error { return m.RequestSnapshot(ctx, "requested", true) }
+	if err := r.onPod(r.t.Call, ask); err != nil {
 		return r.failed(failf("unreachable", "the job could not be asked: %v", err).at(r.address).because(err))
 	}
 	r.emit(Event{Kind: EventSnapshot, Message: "asked the job to save itself and stop"})
@@ -201,13 +199,14 @@ func (r *runner) cancelJob() RunOutcome {
 	if err := r.reachable("cancel"); err != nil {
 		return r.unreachable(err)
 	}
-	ctx, cancel := r.s.effect(2 * r.t.Call)
-	err := r.machine.Cancel(ctx)
 	var p Poll
-	if err == nil {
-		p, err = r.machine.Poll(ctx, Offsets{Log: -1, Metrics: -1})
-	}
-	cancel()
+	err := r.onPod(2*r.t.Call, func(ctx context.Context, m Machine) error {
+		err := m.Cancel(ctx)
+		if err == nil {
+			p, err = m.Poll(ctx, Offsets{Log: -1, Metrics: -1})
+		}
+		return err
+	})
 	if err != nil {
 		return r.failed(failf("cancel", "the job could not be cancelled: %v", err).at(r.address).because(err))
 	}

@@ -19,38 +19,12 @@ const (
 	leastBoot = 5 * time.Minute
 )
 
-// hourly is what an hour of the pod costs, container disk included.
-func hourly(p *state.Pod) float64 {
-	if p == nil {
-		return 0
-	}
-	return p.RateUSD + p.DiskUSD
-}
-
-// rateOf is hourly for a pod that still bills, 0 for one that is gone.
+// rateOf is what an hour of a pod that still bills costs, 0 for one that is gone.
 func rateOf(p *state.Pod) float64 {
 	if p == nil || p.Gone() {
 		return 0
 	}
-	return hourly(p)
-}
-
-// spentUSD is what the run has cost until now: what ended attempts cost and
-// what its pod has cost so far.
-func (r *runner) spentUSD(now time.Time) float64 {
-	run := r.run
-	usd := run.CostUSD
-	if p := run.Pod; p != nil && !p.Gone() {
-		usd += r.podCost(p, now)
-	}
-	for _, stray := range run.Strays {
-		usd += stray.RateUSD * math.Max(0, r.t.NominalHours(now.Sub(stray.Since)))
-	}
-	return usd
-}
-
-func (r *runner) podCost(p *state.Pod, until time.Time) float64 {
-	return hourly(p) * math.Max(0, r.t.NominalHours(until.Sub(p.CreatedAt)))
+	return p.HourUSD()
 }
 
 // seconds is how long the job took, in nominal time.
@@ -184,6 +158,23 @@ func (r *runner) offerRate(o plan.Offer) float64 {
 func round4(usd float64) float64 { return math.Round(usd*10000) / 10000 }
 
 func money(usd float64) string { return fmt.Sprintf("$%.2f", usd) }
+
+// offerHour and podHour say for people what an hour costs.
+func (r *runner) offerHour(o plan.Offer) string {
+	if r.spec.Target.Free {
+		return atNoCost
+	}
+	return anHour(r.offerRate(o))
+}
+
+func podHour(p *state.Pod) string {
+	if p != nil && p.Free {
+		return atNoCost
+	}
+	return anHour(p.HourUSD())
+}
+
+const atNoCost = "at no cost"
 
 // anHour says a rate for people.
 func anHour(rate float64) string {

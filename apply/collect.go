@@ -237,9 +237,8 @@ func (r *runner) markRetrieved() {
 	if r.machine == nil {
 		return
 	}
-	ctx, cancel := r.s.effect(r.t.Call)
-	defer cancel()
-	if err := r.machine.MarkRetrieved(ctx); err != nil {
+	mark := func(ctx context.Context, m Machine) error { return m.MarkRetrieved(ctx) }
+	if err := r.onPod(r.t.Call, mark); err != nil {
 		r.warnf("the pod could not be told that its results are safe: %v", err)
 	}
 }

@@ -59,7 +59,7 @@ func (s *session) conclude(p *plan.Plan) {
 func (s *session) leftovers(st *state.State) {
 	st.EachRun(func(address string, run *state.Run) {
 		if run.Phase.Ended() && run.Pod != nil && run.Pod.State == state.PodDeleting {
-			s.addLeft(Left{Kind: "pod", Address: address, RunID: run.ID, ID: run.Pod.ID, RateUSD: hourly(run.Pod), Fix: "overbrainer pod rm " + run.ID})
+			s.addLeft(Left{Kind: "pod", Address: address, RunID: run.ID, ID: run.Pod.ID, RateUSD: run.Pod.HourUSD(), Fix: "overbrainer pod rm " + run.ID})
 		}
 		for _, stray := range run.Strays {
 			s.addLeft(Left{Kind: "stray", Address: address, RunID: run.ID, ID: stray.PodID, RateUSD: stray.RateUSD, Fix: "overbrainer pod rm " + run.ID})

@@ -3,6 +3,7 @@ package apply
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/overbrainer/overbrainer/plan"
@@ -21,7 +22,7 @@ func (r *runner) create(offer plan.Offer) (attempt string, pod providers.Pod, v 
 	}
 	attempt = request.Marker.Attempt
 	r.emit(Event{Kind: EventCreating, Phase: "placing", GPUType: offer.GPUType, RateUSD: r.offerRate(offer),
-		Message: fmt.Sprintf("asking for %s %s", offer.GPUType, anHour(r.offerRate(offer)))})
+		Message: fmt.Sprintf("asking for %s %s", offer.GPUType, r.offerHour(offer))})
 	ctx, cancel := r.s.effect(r.t.CreateLimit)
 	pod, err = r.rented.Provider.CreatePod(ctx, request)
 	cancel()
@@ -54,7 +55,9 @@ func (r *runner) intend(offer plan.Offer) (providers.CreatePod, error) {
 	rate := r.offerRate(offer)
 	var p purse
 	err := r.saveIf(func(st *state.State, run *state.Run) (err error) {
-		if p, err = purseFor(st, run, rate, r.t); err != nil {
+		if r.spec.Target.Free {
+			p = purse{usd: math.Inf(1)}
+		} else if p, err = purseFor(st, run, rate, r.t); err != nil {
 			return err
 		}
 		if run.Bounds.MaxTotalUSD > 0 {
@@ -142,9 +145,13 @@ func (r *runner) keep(attempt string, pod providers.Pod, result state.AttemptRes
 		ID: pod.ID, Attempt: attempt, State: state.PodProvisioning, GPUType: pod.GPUType,
 		GPUCount: pod.GPUCount, DataCenter: pod.DataCenter, Cloud: string(pod.Cloud),
 		RateUSD: pod.RatePerHour, DiskUSD: r.diskUSD, CreatedAt: created, VolumeID: pod.VolumeID,
+		Speed: r.t.Speed(),
 	}
-	if r.spec != nil && record.VolumeID == "" {
-		record.VolumeID = r.spec.Target.VolumeID
+	if r.spec != nil {
+		record.Free = r.spec.Target.Free
+		if record.VolumeID == "" {
+			record.VolumeID = r.spec.Target.VolumeID
+		}
 	}
 	record.WorkDir = workDir(r.run.ID, record.VolumeID, r.rented.Description.VolumeMount)
 	if a != nil {
@@ -174,7 +181,7 @@ func (r *runner) keep(attempt string, pod providers.Pod, result state.AttemptRes
 		return err
 	}
 	r.emit(Event{Kind: EventCreated, Phase: "booting", PodID: pod.ID, GPUType: record.GPUType, DataCenter: record.DataCenter,
-		Message: fmt.Sprintf("pod %s, %s %s", pod.ID, record.GPUType, anHour(hourly(record)))})
+		Message: fmt.Sprintf("pod %s, %s %s", pod.ID, record.GPUType, podHour(record))})
 	return nil
 }
 
@@ -189,10 +196,10 @@ func (r *runner) capAt(p *state.Pod) time.Time {
 	if b.MaxTotalUSD > 0 && r.run.ReservedUSD > 0 && (usd == 0 || r.run.ReservedUSD < usd) {
 		usd = r.run.ReservedUSD
 	}
-	if usd <= 0 || hourly(p) <= 0 {
+	if usd <= 0 || p.HourUSD() <= 0 {
 		return time.Time{}
 	}
-	_, at := capTimes(usd, hourly(p), p.CreatedAt, r.t)
+	_, at := capTimes(usd, p.HourUSD(), p.CreatedAt, r.t)
 	return at
 }
 

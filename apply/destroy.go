@@ -71,6 +71,10 @@ func (s *session) destroy(p *plan.Plan, opt DestroyOptions) (Outcome, error) {
 		})
 	}
 	all.Wait()
+	if len(opt.Targets) == 0 {
+		s.destroyUnknown()
+	}
+	s.sweepAccounts()
 	s.destroyVolumes(p, opt, wanted)
 	return s.destroyed(), nil
 }
@@ -118,7 +122,7 @@ func (s *session) dropOutputs() (*state.State, error) {
 func (s *session) leftAfterDestroy(st *state.State) {
 	st.EachRun(func(address string, run *state.Run) {
 		if p := run.Pod; p != nil && !p.Gone() {
-			s.addLeft(Left{Kind: "pod", Address: address, RunID: run.ID, ID: p.ID, RateUSD: hourly(p), Fix: "overbrainer destroy", Note: string(p.State)})
+			s.addLeft(Left{Kind: "pod", Address: address, RunID: run.ID, ID: p.ID, RateUSD: p.HourUSD(), Fix: "overbrainer destroy", Note: string(p.State)})
 		}
 		for _, stray := range run.Strays {
 			s.addLeft(Left{Kind: "stray", Address: address, RunID: run.ID, ID: stray.PodID, RateUSD: stray.RateUSD, Fix: "overbrainer destroy"})

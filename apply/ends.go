@@ -87,7 +87,7 @@ func (r *runner) savedWords() string {
 	if r.fetchedEarly {
 		text += ", with what it had written until shortly before"
 	}
-	return text + fmt.Sprintf("; it cost about %s", money(r.spentUSD(r.now())))
+	return text + fmt.Sprintf("; it cost about %s", money(r.run.SpentUSD(r.now())))
 }
 
 // notRetrieved leaves an ended job's pod for its grace.
@@ -111,7 +111,7 @@ func (r *runner) awaiting(why error) RunOutcome {
 	}
 	grace := r.t.Seconds(r.run.Bounds.RetrieveGrace)
 	if e := r.run.EndedAt; e != nil {
-		r.s.say(fmt.Sprintf("pod %s waits until %s for the results of %s, %s; overbrainer apply goes on with them", r.run.Pod.ID, e.Add(grace).Local().Format("15:04:05"), r.address, anHour(hourly(r.run.Pod))))
+		r.s.say(fmt.Sprintf("pod %s waits until %s for the results of %s, %s; overbrainer apply goes on with them", r.run.Pod.ID, e.Add(grace).Local().Format("15:04:05"), r.address, podHour(r.run.Pod)))
 	}
 	r.ended(out)
 	r.closeMachine()
@@ -124,7 +124,7 @@ func (r *runner) detached(interrupted bool) RunOutcome {
 	text := r.whereItRuns()
 	if r.run.Phase.Ended() && r.run.Pod != nil {
 		text = fmt.Sprintf("%s has ended (%s) and its results wait on pod %s, %s, for %s after the end; fetch them: overbrainer apply",
-			r.address, r.run.Phase, r.run.Pod.ID, anHour(hourly(r.run.Pod)), spanWords(r.run.Bounds.RetrieveGrace))
+			r.address, r.run.Phase, r.run.Pod.ID, podHour(r.run.Pod), spanWords(r.run.Bounds.RetrieveGrace))
 	}
 	r.closeMachine()
 	r.stopLogs()

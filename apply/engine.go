@@ -57,9 +57,8 @@ type Options struct {
 	// LockTimeout is how long to wait for an address that another process
 	// works on.
 	LockTimeout time.Duration
-	// Serial, where not 0, is the state's serial that the plan was made from:
-	// a state that moved on is refused.
-	Serial uint64
+	// Exactly refuses a state that moved on since the plan was made.
+	Exactly bool
 }
 
 // Apply executes the plan. The error says why nothing could be done at all;
@@ -90,8 +89,14 @@ func (s *session) begin(p *plan.Plan, opt Options) error {
 		if p.Project.Lineage != "" && p.Project.Lineage != st.Lineage {
 			return failf("other_project", "the plan was made for another project: its state has lineage %s, this one %s", p.Project.Lineage, st.Lineage)
 		}
-		if opt.Serial != 0 && opt.Serial != st.Serial {
-			return failf("stale_plan", "the state has moved on since the plan was made (serial %d, now %d)", opt.Serial, st.Serial).hint("plan again")
+		if opt.Exactly {
+			basis, err := plan.Basis(st)
+			if err != nil {
+				return err
+			}
+			if basis != p.Project.StateDigest {
+				return failf("stale_plan", "the state has moved on since the plan was made (serial %d, now %d)", p.Project.Serial, st.Serial).hint("plan again")
+			}
 		}
 		return move(st, p.Moves, s.Who, s.Now())
 	})

@@ -93,6 +93,8 @@ type fakePod struct {
 	verdict   Verdict
 	refuseKey bool
 	noJob     error // Launch fails with it
+	// answer may lose the answer of a call that had its effect.
+	answer func(call string) error
 
 	mu        sync.Mutex
 	born      time.Time
@@ -154,7 +156,15 @@ func (m fakeMachine) Verdict(context.Context) (Verdict, error) {
 	return m.verdict, nil
 }
 
-func (m fakeMachine) Reserve(context.Context, string) error { return nil }
+func (m fakeMachine) Reserve(context.Context, string) error { return m.answered("reserve") }
+
+// answered is the answer of a call that had its effect.
+func (m fakeMachine) answered(call string) error {
+	if m.answer == nil {
+		return nil
+	}
+	return m.answer(call)
+}
 
 func (m fakeMachine) Upload(ctx context.Context, u UploadRequest) error {
 	m.mu.Lock()
@@ -189,7 +199,7 @@ func (m fakeMachine) Launch(_ context.Context, l LaunchRequest) error {
 	m.launch = l
 	m.started = time.Now()
 	m.mark("launch")
-	return nil
+	return m.answered("launch")
 }
 
 func cutFrom(text string, from int64) string {
@@ -349,7 +359,7 @@ func (m fakeMachine) ArmCost(_ context.Context, _, capAt time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.capAt = capAt
-	return m.enter()
+	return errors.Join(m.enter(), m.answered("arm"))
 }
 
 func (m fakeMachine) VolumeGB(_ context.Context, gb int) error {

@@ -223,7 +223,7 @@ func (r *runner) whereItRuns() string {
 	if p == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s (run %s) still runs on pod %s, %s, %s so far", r.address, r.run.ID, p.ID, anHour(hourly(p)), money(r.spentUSD(r.now())))
+	text := fmt.Sprintf("%s (run %s) still runs on pod %s, %s, %s so far", r.address, r.run.ID, p.ID, podHour(p), money(r.run.SpentUSD(r.now())))
 	text += "\n" + r.boundWords()
 	text += fmt.Sprintf("\ncome back: %s; end it: %s", r.command("attach"), r.command("cancel"))
 	return text

@@ -88,7 +88,7 @@ func (r *runner) goOnBooting(step *plan.Step, offers []plan.Offer) RunOutcome {
 		return r.ready()
 	}
 	if errors.As(err, &slow) && !slow.final {
-		if _, derr := w.giveUp(attempt, state.AttemptNotReady, slow.reason, "not ready"); derr != nil {
+		if _, derr := w.giveUp(attempt, slow.result, slow.reason, "not ready"); derr != nil {
 			return r.notStarted(derr)
 		}
 		return r.placed(offers)
@@ -105,13 +105,12 @@ func (r *runner) goOnBooting(step *plan.Step, offers []plan.Offer) RunOutcome {
 
 // goOnLaunching asks a pod whether the job whose start was sent runs.
 func (r *runner) goOnLaunching() RunOutcome {
-	if err := r.connect(); err != nil {
-		return r.unreachable(err)
-	}
-	if !r.started() {
-		if r.spec == nil {
-			return r.notStarted(failf("launch_failed", "the job was not started").at(r.address).because(&endError{state.LaunchFailed}))
-		}
+	switch started, err := r.started(); {
+	case err != nil:
+		return r.inDoubt(err)
+	case !started && r.spec == nil:
+		return r.notStarted(failf("launch_failed", "the job was not started").at(r.address).because(&endError{state.LaunchFailed}))
+	case !started:
 		return r.ready()
 	}
 	if err := r.launched(); err != nil {

@@ -65,7 +65,7 @@ func (f *follower) guardTick(now time.Time) (watched, bool) {
 	if at := f.snapshotDue(); !at.IsZero() && !now.Before(at) && !g.costAsked && r.run.Job.SnapshotPath != "" && r.machine != nil {
 		if f.snapshots.ask(f, "cost", false) == nil {
 			g.costAsked = true
-			r.emit(Event{Kind: EventSnapshot, Message: fmt.Sprintf("asked for a snapshot: %s of %s spent", money(r.spentUSD(now)), money(r.limitUSD()))})
+			r.emit(Event{Kind: EventSnapshot, Message: fmt.Sprintf("asked for a snapshot: %s of %s spent", money(r.run.SpentUSD(now)), money(r.limitUSD()))})
 		}
 	}
 	if pod.CostCapAt != nil && !now.Before(pod.CostCapAt.Add(r.t.GuardInterval)) {

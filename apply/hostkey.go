@@ -8,11 +8,8 @@ import (
 	"github.com/overbrainer/overbrainer/state"
 )
 
-// hostKeyPrefix begins the names of the account secrets that hold a run's
-// private host key; the run ID follows.
-const hostKeyPrefix = "overbrainer_host_key_"
-
-func hostKeySecret(runID string) string { return hostKeyPrefix + runID }
+// hostKeySecret names the account secret with the run's private host key.
+func (r *runner) hostKeySecret() string { return state.HostKeySecret(r.s.lineage, r.run.ID) }
 
 // prepareKeys makes the run's keys where it has none, and stores the private
 // host key as an account secret. No pod of the run may exist: the value of the
@@ -32,7 +29,7 @@ func (r *runner) prepareKeys() error {
 	}
 	value := base64.StdEncoding.EncodeToString(private)
 	r.s.Redactor.Add(value, string(private))
-	name := hostKeySecret(r.run.ID)
+	name := r.hostKeySecret()
 	err = r.save(func(_ *state.State, run *state.Run) {
 		run.HostKey = publicLine(public)
 		run.KeySource = r.s.Keys.Kind()
@@ -80,7 +77,7 @@ func (r *runner) placeholder() string {
 	if r.rented.Description.SecretPlaceholder == "" {
 		return ""
 	}
-	return fmt.Sprintf(r.rented.Description.SecretPlaceholder, hostKeySecret(r.run.ID))
+	return fmt.Sprintf(r.rented.Description.SecretPlaceholder, r.hostKeySecret())
 }
 
 // dropSecrets deletes the run's account secrets and proves it. It is called

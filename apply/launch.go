@@ -25,15 +25,16 @@ func (r *runner) start() error {
 	if err := r.arm(); err != nil {
 		return err
 	}
-	ctx, cancel := r.s.breakable()
-	defer cancel()
-	if err := r.machine.Reserve(ctx, r.run.HostKey); err != nil {
+	reserve := func(ctx context.Context, m Machine) error { return m.Reserve(ctx, r.run.HostKey) }
+	if err := r.onPod(r.t.Call, reserve); err != nil {
 		return r.startFailed("its directory on the pod could not be claimed", err)
 	}
 	files, open, resume, err := r.inputs()
 	if err != nil {
 		return err
 	}
+	ctx, cancel := r.s.breakable()
+	defer cancel()
 	r.phase("uploading", "uploading %s, %s", countFiles(len(files)), size(total(files)))
 	if err := r.upload(ctx, UploadRequest{Files: files, Open: open}); err != nil {
 		if r.s.interrupted() {
@@ -87,7 +88,7 @@ func (r *runner) startFailed(what string, err error) error {
 func (r *runner) arm() error {
 	pod := r.run.Pod
 	b := r.run.Bounds
-	if b.MaxCostUSD <= 0 && b.MaxTotalUSD <= 0 {
+	if b.MaxCostUSD <= 0 && b.MaxTotalUSD <= 0 || pod.Free {
 		return nil
 	}
 	usd := math.Inf(1)
@@ -100,16 +101,18 @@ func (r *runner) arm() error {
 	if math.IsInf(usd, 1) {
 		return nil
 	}
-	if hourly(pod) <= 0 {
+	if pod.HourUSD() <= 0 {
 		return failf("cap_unset", "the cost cap cannot be armed: the provider did not tell the pod's rate").at(r.address).because(&endError{state.LaunchFailed})
 	}
-	snapshotAt, capAt := capTimes(usd, hourly(pod), pod.CreatedAt, r.t)
+	snapshotAt, capAt := capTimes(usd, pod.HourUSD(), pod.CreatedAt, r.t)
 	if pod.CostCapAt != nil && pod.CostCapAt.Before(capAt) {
 		capAt = *pod.CostCapAt
 	}
-	ctx, cancel := r.s.effect(r.t.Call)
-	defer cancel()
-	if err := r.machine.ArmCost(ctx, snapshotAt, capAt); err != nil {
+	err := r.onPod(r.t.Call, func(ctx context.Context, m Machine) error { return m.ArmCost(ctx, snapshotAt, capAt) })
+	if err != nil {
+		if r.s.interrupted() {
+			return errInterrupted
+		}
 		return failf("cap_unset", "the cost cap cannot be armed: %v", err).at(r.address).because(errors.Join(err, &endError{state.LaunchFailed}))
 	}
 	return r.save(func(_ *state.State, run *state.Run) {
@@ -164,8 +167,13 @@ func (r *runner) launch(resumeDir string) error {
 	ctx, cancel := r.s.effect(2 * r.t.Call)
 	err = r.machine.Launch(ctx, request)
 	cancel()
-	if err != nil && !r.started() {
-		return failf("launch_failed", "the job could not be started: %v", err).at(r.address).because(errors.Join(err, &endError{state.LaunchFailed}))
+	if err != nil {
+		switch started, unknown := r.started(); {
+		case unknown != nil:
+			return &doubtError{unknown}
+		case !started:
+			return failf("launch_failed", "the job could not be started: %v", err).at(r.address).because(errors.Join(err, &endError{state.LaunchFailed}))
+		}
 	}
 	return r.launched()
 }
@@ -182,35 +190,11 @@ func (r *runner) launched() error {
 		}
 	})
 	if err != nil {
-		ctx, cancel := r.s.effect(r.t.Call)
-		defer cancel()
-		_ = r.machine.Cancel(ctx)
+		_ = r.onPod(r.t.Call, func(ctx context.Context, m Machine) error { return m.Cancel(ctx) })
 		return err
 	}
 	r.emit(Event{Kind: EventStarted, Phase: "training", Message: "the job runs on pod " + r.run.Pod.ID})
 	return nil
-}
-
-// started asks the pod whether the job was started, over a new connection if
-// the old one is gone.
-func (r *runner) started() bool {
-	for tries := 0; tries < 3; tries++ {
-		ctx, cancel := r.s.effect(r.t.Call)
-		p, err := r.machine.Poll(ctx, Offsets{Log: -1, Metrics: -1})
-		cancel()
-		if err == nil {
-			return p.State != JobNone
-		}
-		if r.endpoint == nil {
-			return false
-		}
-		r.s.pause(r.t.Reconnect)
-		if m, err := r.dial(r.s.steady(), *r.endpoint); err == nil {
-			_ = r.machine.Close()
-			r.machine = m
-		}
-	}
-	return false
 }
 
 func (r *runner) launchRequest(resumeDir string) (LaunchRequest, error) {

@@ -99,7 +99,12 @@ func (r *runner) placed(offers []plan.Offer) RunOutcome {
 
 // ready starts the job on a pod that is ready, and follows it.
 func (r *runner) ready() RunOutcome {
-	if err := r.start(); err != nil {
+	err := r.start()
+	var doubt *doubtError
+	switch {
+	case errors.As(err, &doubt):
+		return r.inDoubt(doubt.error)
+	case err != nil:
 		return r.notStarted(err)
 	}
 	return r.running()
@@ -109,7 +114,7 @@ func (r *runner) ready() RunOutcome {
 func (r *runner) running() RunOutcome {
 	r.s.noteRunning(r.address, r.whereItRuns())
 	if r.run.Bounds.KeepPodS < 0 {
-		r.warnf("the pod stays after the job's end until it is destroyed, %s", anHour(hourly(r.run.Pod)))
+		r.warnf("the pod stays after the job's end until it is destroyed, %s", podHour(r.run.Pod))
 	}
 	if r.s.detach {
 		return r.detached(false)

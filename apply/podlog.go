@@ -3,8 +3,10 @@ package apply
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -40,6 +42,8 @@ type podLog struct {
 	// the pod; both "" and zero before.
 	verdict  job.Verdict
 	deleting string
+	// failures are the starts of the container in a row that went wrong.
+	failures int
 	moved    time.Time
 	redact   *safetext.Redactor
 	now      func() time.Time
@@ -64,8 +68,28 @@ func (r *runner) captureLogs(podID string) {
 	r.logs = l
 	go func() {
 		defer close(l.done)
-		_ = r.rented.Provider.PodLogs(ctx, providers.LogRequest{PodID: podID, Cursor: l.at(), Follow: true}, l.take)
+		r.readLogs(ctx, l)
 	}()
+}
+
+// readLogs follows the pod's log, again from where it was whenever the stream
+// ends, until it is told to stop or the pod is not known any more.
+func (r *runner) readLogs(ctx context.Context, l *podLog) {
+	for wait := r.t.Reconnect; ; wait = min(2*wait, r.t.ReconnectMax) {
+		from := l.at()
+		err := r.rented.Provider.PodLogs(ctx, providers.LogRequest{PodID: l.podID, Cursor: from, Follow: true}, l.take)
+		if providers.Is(err, providers.NotFound) || errors.Is(err, os.ErrClosed) {
+			return
+		}
+		if l.at() != from {
+			wait = r.t.Reconnect
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
 }
 
 // drainLogs reads what the log has until now, for a moment at most, and ends
@@ -121,6 +145,19 @@ func (r *runner) guardSaid() (v job.Verdict, deleting string) {
 	r.logs.mu.Lock()
 	defer r.logs.mu.Unlock()
 	return r.logs.verdict, r.logs.deleting
+}
+
+// startFailure is what the host writes when a container cannot be started.
+var startFailure = regexp.MustCompile(`(?i)\b(error|fail\w*)\b.*\bcontainer\b`)
+
+// startsFailed is how often in a row the container could not be started.
+func (r *runner) startsFailed() int {
+	if r.logs == nil {
+		return 0
+	}
+	r.logs.mu.Lock()
+	defer r.logs.mu.Unlock()
+	return r.logs.failures
 }
 
 // openPodLog opens the kept log and its cursor without following a link: what
@@ -197,6 +234,12 @@ func (l *podLog) take(line providers.LogLine) error {
 	}
 	if reason, ok := job.ParseDelete(line.Text); ok {
 		l.deleting = reason
+	}
+	switch {
+	case line.Source == providers.LogContainer && line.Text != "":
+		l.failures = 0 // it runs
+	case line.Source == providers.LogSystem && startFailure.MatchString(line.Text):
+		l.failures++
 	}
 	if line.Text != "" && !l.full {
 		text := l.redact.String(safetext.OneLine(line.Text))

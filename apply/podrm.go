@@ -172,7 +172,7 @@ func (s *session) removeUnknown(id string, force bool) error {
 			problems = append(problems, failf("list_pods", "%s", reasonOf(err)).because(err))
 			continue
 		}
-		r := &runner{s: s, provider: name, rented: s.Providers[name], t: s.timing(name), unclaimed: true, run: &state.Run{ID: id}}
+		r := s.stranger(name, id)
 		left := false
 		for _, pod := range pods {
 			if pod.Marker.RunID != id {
@@ -187,7 +187,7 @@ func (s *session) removeUnknown(id string, force bool) error {
 			s.emit(Event{Kind: EventDeleted, RunID: id, PodID: pod.ID, Message: fmt.Sprintf("pod %s is gone", pod.ID)})
 		}
 		if !left && r.rented.Description.Has(providers.CapSecrets) {
-			if err := r.dropSecret(state.SecretRef{Name: hostKeySecret(id)}); err != nil {
+			if err := r.dropHostKeys(id); err != nil {
 				problems = append(problems, err)
 			}
 		}

@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/overbrainer/overbrainer/internal/safetext"
@@ -37,7 +39,7 @@ func (w *readiness) preflight() error {
 			}
 		}
 		if !r.now().Before(limit) {
-			return refused(state.WatchdogRefused, "its guard said nothing within %s", r.t.Nominal(r.t.Preflight).Round(time.Second))
+			return unguarded("its guard said nothing within %s", r.t.Nominal(r.t.Preflight).Round(time.Second))
 		}
 		w.heartbeat()
 		if err := r.s.sleep(r.t.step(looks)); err != nil {
@@ -51,7 +53,23 @@ func failedVerdict(reason string, bootstrap bool) error {
 	if bootstrap {
 		return refused(state.Bootstrap, "its start failed: %s", safetext.Cut(safetext.Printable(reason), 200))
 	}
-	return refused(state.WatchdogRefused, "its guard cannot act: %s; no job starts on a pod that cannot end itself", safetext.Cut(safetext.Printable(reason), 200))
+	text := fmt.Sprintf("its guard cannot act: %s; no job starts on a pod that cannot end itself", safetext.Cut(safetext.Printable(reason), 200))
+	if noWayOut.MatchString(reason) {
+		return unguarded("%s", text)
+	}
+	return refused(state.WatchdogRefused, "%s", text)
+}
+
+// noWayOut are the verdicts of a guard that got no answer from the provider,
+// which is its host's fault; others are the image's or the key's, and the same
+// on every pod.
+var noWayOut = regexp.MustCompile(`^(unreachable|http_408|http_429|http_5\d\d)$`)
+
+// unguarded is a pod without a guard where another may have one.
+func unguarded(format string, args ...any) *notReadyError {
+	e := slow(format, args...)
+	e.result, e.end = state.AttemptRefused, state.WatchdogRefused
+	return e
 }
 
 // dead looks whether a pod that answers SSH is still there.

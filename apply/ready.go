@@ -24,6 +24,9 @@ type notReadyError struct {
 
 func (e *notReadyError) Error() string { return e.reason }
 
+// mostStarts is how many failed starts of a container in a row end the wait.
+const mostStarts = 3
+
 func slow(format string, args ...any) *notReadyError {
 	return &notReadyError{reason: fmt.Sprintf(format, args...), result: state.AttemptNotReady, end: state.NotReady}
 }
@@ -144,6 +147,9 @@ func (w *readiness) look() (done bool, err error) {
 	}
 	if v, _ := r.guardSaid(); v.State == job.VerdictFailed {
 		return false, failedVerdict(v.Reason, v.Bootstrap)
+	}
+	if n := r.startsFailed(); n >= mostStarts {
+		return false, slow("its container could not be started %d times, at last: %q", n, r.lastLogLine())
 	}
 	if pod.SSH == nil {
 		w.why = fmt.Sprintf("the pod is %s and has no address yet", pod.Status)

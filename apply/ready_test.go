@@ -2,6 +2,7 @@ package apply
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -48,7 +49,9 @@ func TestReadiness(t *testing.T) {
 		{name: "bootstrap failed", boot: first(func(p *fakePod) {
 			p.verdict = Verdict{State: "failed", Reason: "sshd is missing", Bootstrap: true}
 		}), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.Bootstrap, message: "sshd is missing"},
-		{name: "guard says nothing", boot: first(func(p *fakePod) { p.verdict = Verdict{State: "none"} }), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.WatchdogRefused, message: "3m0s"},
+		{name: "guard has no way out", boot: first(func(p *fakePod) { p.verdict = Verdict{State: "failed", Reason: "unreachable"} }), results: []state.AttemptResult{state.AttemptRefused, state.AttemptCreated}, phase: state.Succeeded},
+		{name: "guard says nothing", boot: first(func(p *fakePod) { p.verdict = Verdict{State: "none"} }), results: []state.AttemptResult{state.AttemptRefused, state.AttemptCreated}, phase: state.Succeeded},
+		{name: "no guard says anything", boot: func(_ int, p *fakePod) { p.verdict = Verdict{State: "none"} }, results: []state.AttemptResult{state.AttemptRefused, state.AttemptRefused}, phase: state.Failed, reason: state.NotReady, message: "3m0s"},
 		{name: "has no GPU", boot: first(func(p *fakePod) { p.verdict.GPUCount = 0 }), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.PlacementMismatch, message: "0 of 1 GPU"},
 		{name: "is dearer than shown", shape: shape(func(p *providers.Pod) { p.RatePerHour = 0.79 }), results: []state.AttemptResult{state.AttemptRefused, state.AttemptCreated}, phase: state.Succeeded},
 		{name: "a cent is no difference", shape: shape(func(p *providers.Pod) { p.RatePerHour = 0.445 }), results: []state.AttemptResult{state.AttemptCreated}, phase: state.Succeeded},
@@ -115,6 +118,46 @@ func TestContainerLogExplainsAWait(t *testing.T) {
 			t.Errorf("class %d: %s", out.Class, run.Message)
 		}
 		w.clean()
+	})
+}
+
+// TestContainerNeverStarts: a container that cannot be started three times ends
+// the wait long before its time, with the host's words.
+func TestContainerNeverStarts(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.boot = func(n int, p *fakePod) {
+			if n > 1 {
+				return
+			}
+			p.bootTime = 24 * time.Hour
+			go func() {
+				for range 3 {
+					time.Sleep(10 * time.Second)
+					w.mem.LogSystem(p.id, "error starting container: exec: \"bash\": not found")
+				}
+			}()
+		}
+		w.apply(oneRun(spec()), Options{})
+		first := w.run("run.train").Attempts[0]
+		if took := first.EndedAt.Sub(first.SentAt); took > time.Minute || !strings.Contains(first.Detail, "not found") {
+			t.Errorf("given up after %s: %s", took, first.Detail)
+		}
+		w.clean()
+	})
+}
+
+// TestPodLogGoesOn: a log stream that ends is opened again where it was.
+func TestPodLogGoesOn(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.mem.Fail(providertest.Fault{Op: "PodLogs", Times: 3, Err: providertest.Error(providers.Transient, "read pod log", "bad gateway")})
+		w.boot = func(_ int, p *fakePod) {
+			time.AfterFunc(time.Minute, func() { w.mem.Log(p.id, "one line of the image") })
+		}
+		w.apply(oneRun(spec()), Options{})
+		kept, err := os.ReadFile(filepath.Join(w.dir, w.run("run.train").Dir, podLogDir, podLogName))
+		if err != nil || strings.Count(string(kept), "one line of the image") != 1 {
+			t.Errorf("%s %v", kept, err)
+		}
 	})
 }
 

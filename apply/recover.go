@@ -19,21 +19,14 @@ func (s *session) recoverAll(planned map[string]bool) error {
 	if err != nil {
 		return err
 	}
-	lists := map[string][]providers.Pod{}
+	lists, err := s.listAccounts(st)
+	if err != nil {
+		return err
+	}
 	for _, address := range st.Addresses() {
 		res := st.Resources[address]
 		if res.Run == nil || s.interrupted() {
 			continue
-		}
-		if _, ok := lists[res.Provider]; !ok && anyHolds(res.Run) {
-			lists[res.Provider] = nil
-			if _, known := s.Providers[res.Provider]; known {
-				pods, err := s.listPods(res.Provider)
-				if err != nil {
-					return failf("list_pods", "what earlier commands left cannot be looked for: %s", reasonOf(err)).because(err)
-				}
-				lists[res.Provider] = pods
-			}
 		}
 		for _, run := range res.Run.Runs {
 			if err := s.recoverRun(address, res.Provider, run, lists[res.Provider], planned[address]); err != nil {
@@ -42,6 +35,7 @@ func (s *session) recoverAll(planned map[string]bool) error {
 		}
 	}
 	s.reportUnknown(st, lists)
+	s.sweepHostKeys(lists)
 	return nil
 }
 
@@ -231,18 +225,6 @@ func (r *runner) takeIn(a *state.Attempt, pod providers.Pod) error {
 			a.Result = state.AttemptRefused
 		}
 	})
-}
-
-// reportUnknown warns of pods that carry this project's lineage and a run that
-// the state does not know: nothing is done to them.
-func (s *session) reportUnknown(st *state.State, lists map[string][]providers.Pod) {
-	for _, provider := range sortedKeys(lists) {
-		for _, pod := range s.ours(lists[provider], "") {
-			if _, run := st.FindRun(pod.Marker.RunID); run == nil {
-				s.warn("", pod.Marker.RunID, fmt.Sprintf("pod %s belongs to run %s, which this state does not know, and costs %s; if no other checkout owns it: overbrainer pod rm %s -force", pod.ID, pod.Marker.RunID, anHour(pod.RatePerHour), pod.Marker.RunID))
-			}
-		}
-	}
 }
 
 func (s *session) addError(err error) {

@@ -47,7 +47,7 @@ func (r *runner) rescue() error {
 	r.noteEnding(e, w.last)
 	got, err := r.collect(e)
 	if err != nil {
-		return failf("not_retrieved", "the results of run %s could not be fetched, so its pod %s was not deleted, %s: %v", run.ID, pod.ID, anHour(hourly(pod)), err).
+		return failf("not_retrieved", "the results of run %s could not be fetched, so its pod %s was not deleted, %s: %v", run.ID, pod.ID, podHour(pod), err).
 			at(r.address).id(pod.ID).because(err).hint("try again, or destroy with -discard-results")
 	}
 	if got.missed {
@@ -67,7 +67,7 @@ func (r *runner) unrescued(err error) error {
 		return nil
 	}
 	if r.run.Phase.Ended() {
-		return failf("not_retrieved", "the results of run %s cannot be fetched, so its pod %s was not deleted, %s: %v", r.run.ID, podID(r.run), anHour(hourly(r.run.Pod)), err).
+		return failf("not_retrieved", "the results of run %s cannot be fetched, so its pod %s was not deleted, %s: %v", r.run.ID, podID(r.run), podHour(r.run.Pod), err).
 			at(r.address).id(podID(r.run)).because(err).hint("try again, or destroy with -discard-results")
 	}
 	r.warnf("the pod could not be asked whether its job has ended: %v", err)

@@ -81,7 +81,7 @@ func (r *runner) saveResult(files []File) {
 	out := resultFile{
 		RunID: run.ID, Address: r.address, State: run.Phase, Reason: run.Reason, Message: run.Message,
 		ExitCode: run.ExitCode, GPUType: run.GPUType, DataCenter: run.DataCenter, PodID: run.PodID,
-		StartedAt: run.StartedAt, EndedAt: run.EndedAt, Seconds: r.seconds(), CostUSD: round4(r.spentUSD(r.now())),
+		StartedAt: run.StartedAt, EndedAt: run.EndedAt, Seconds: r.seconds(), CostUSD: round4(r.run.SpentUSD(r.now())),
 		CostBasis: run.CostBasis, Fingerprint: run.Fingerprint, Retrieved: run.Retrieved, Files: []resultEntry{},
 	}
 	path := filepath.Join(r.dir(), "run.json")

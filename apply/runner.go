@@ -55,7 +55,7 @@ func (s *session) runner(address, provider string, spec *plan.RunSpec, c *claim)
 	}
 	r := &runner{s: s, address: address, provider: provider, rented: rented, t: s.timing(provider), spec: spec, claim: c}
 	if spec != nil {
-		r.diskUSD = plan.DiskHourly(spec.Target.DiskGB)
+		r.diskUSD = spec.Target.DiskHourly()
 	}
 	return r, nil
 }
@@ -144,7 +144,7 @@ func (r *runner) emit(e Event) {
 		if e.PodID == "" && r.run.Pod != nil {
 			e.PodID = r.run.Pod.ID
 		}
-		e.SpentUSD = r.spentUSD(r.now())
+		e.SpentUSD = r.run.SpentUSD(r.now())
 		e.CapUSD = r.limitUSD()
 		e.RateUSD = rateOf(r.run.Pod)
 	}

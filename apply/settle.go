@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -37,13 +38,16 @@ func (r *runner) settle(w watched) RunOutcome {
 func (r *runner) ending(w watched) ending {
 	f := facts{state: w.last.State, exit: w.last.Exit, asked: w.asked, metrics: len(r.run.Metrics)}
 	if r.run.Job.SnapshotPath != "" && w.last.Proof && r.machine != nil {
-		ctx, cancel := r.s.effect(r.t.Call)
-		snap, found, err := r.machine.Proof(ctx, r.run.Job.SnapshotPath)
-		cancel()
+		var snap state.Snapshot
+		var found bool
+		err := r.onPod(r.t.Call, func(ctx context.Context, m Machine) (err error) {
+			if snap, found, err = m.Proof(ctx, r.run.Job.SnapshotPath); errors.Is(err, ErrBadProof) {
+				f.bad, err = true, nil
+			}
+			return err
+		})
 		switch {
-		case errors.Is(err, ErrBadProof):
-			f.bad = true
-		case err == nil && found:
+		case err == nil && found && !f.bad:
 			f.proof = &snap
 		}
 	}
@@ -121,11 +125,10 @@ func (r *runner) endPod() RunOutcome {
 		return r.keepPod(keep)
 	}
 	if r.machine != nil && r.run.Pod.VolumeID != "" {
-		ctx, cancel := r.s.effect(2 * r.t.Call)
-		if err := r.machine.RemoveRunDir(ctx); err != nil {
+		remove := func(ctx context.Context, m Machine) error { return m.RemoveRunDir(ctx) }
+		if err := r.onPod(2*r.t.Call, remove); err != nil {
 			r.warnf("the run's directory stays on the volume: %v", err)
 		}
-		cancel()
 	}
 	r.closeMachine()
 	if err := r.remove("retrieved", "client"); err != nil {
@@ -137,10 +140,10 @@ func (r *runner) endPod() RunOutcome {
 
 func (r *runner) keepPod(seconds int) RunOutcome {
 	_ = r.savePodState(state.PodKept)
-	text := fmt.Sprintf("pod %s is kept, %s, until it is destroyed", r.run.Pod.ID, anHour(hourly(r.run.Pod)))
+	text := fmt.Sprintf("pod %s is kept, %s, until it is destroyed", r.run.Pod.ID, podHour(r.run.Pod))
 	if seconds > 0 {
 		if u := r.run.Pod.KeptUntil; u != nil {
-			text = fmt.Sprintf("pod %s is kept until %s, %s", r.run.Pod.ID, u.Local().Format("2006-01-02 15:04:05"), anHour(hourly(r.run.Pod)))
+			text = fmt.Sprintf("pod %s is kept until %s, %s", r.run.Pod.ID, u.Local().Format("2006-01-02 15:04:05"), podHour(r.run.Pod))
 		}
 	}
 	text += fmt.Sprintf("; overbrainer run ssh %s, overbrainer pod rm %s", shellWord(r.address), r.run.ID)

@@ -31,6 +31,7 @@ func (e *Engine) Sweep(ctx context.Context, opt Options) (Outcome, error) {
 				s.emit(Event{Kind: EventFailed, Address: address, Message: err.Error()})
 			}
 		}
+		s.sweepAccounts()
 		return s.outcome.settled(), nil
 	})
 }

@@ -60,7 +60,7 @@ func (r *runner) endOf(pod *state.Pod, by string) time.Time {
 // recordGone writes down that the pod is proven gone, and what it cost.
 func (r *runner) recordGone(by string, until time.Time) error {
 	pod := r.run.Pod
-	cost := round4(r.podCost(pod, until))
+	cost := round4(pod.CostUSD(until))
 	at := r.now()
 	err := r.save(func(_ *state.State, run *state.Run) {
 		p := run.Pod
@@ -131,7 +131,7 @@ func (r *runner) deletePod(id string, created time.Time) (existed bool, err erro
 }
 
 func (r *runner) notDeleted(pod *state.Pod, err error) error {
-	return failf("not_deleted", "pod %s is not proven deleted and may go on billing %s: %s", pod.ID, anHour(hourly(pod)), reasonOf(err)).
+	return failf("not_deleted", "pod %s is not proven deleted and may go on billing %s: %s", pod.ID, podHour(pod), reasonOf(err)).
 		at(r.address).id(pod.ID).because(err).hint("overbrainer destroy, or overbrainer pod rm %s", r.run.ID)
 }
 

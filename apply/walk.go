@@ -18,8 +18,9 @@ const maxUnclear = 2
 type placement struct {
 	r      *runner
 	offers *offers
-	// created counts pods that were made, mismatched those of them that were
-	// not what was asked; refusals says why each offer gave none.
+	// created counts pods that were made, notReady says why each of them could
+	// not be used and reason the last one's; refusals says why each offer gave
+	// none.
 	created  int
 	notReady []string
 	refusals []string
@@ -27,7 +28,7 @@ type placement struct {
 	unclear  int // attempts that were never answered clearly
 	attempts int
 	detail   string // of the last rejection
-	mismatch bool
+	reason   state.Reason
 }
 
 // place walks the offers until a pod of the run is ready and connected. Its
@@ -138,7 +139,7 @@ func (w *placement) use(attempt string, pod providers.Pod, offer plan.Offer) (do
 	r := w.r
 	w.created++
 	if why := mismatch(r.spec.Target, offer, r.diskUSD, pod); why != "" {
-		w.mismatch = true
+		w.reason = state.PlacementMismatch
 		w.notReady = append(w.notReady, offer.GPUType+": "+why)
 		r.emit(Event{Kind: EventUnavailable, GPUType: offer.GPUType, Message: "the pod is not what was asked: " + why})
 		return w.giveUp(attempt, state.AttemptRefused, why, "mismatch")
@@ -150,7 +151,8 @@ func (w *placement) use(attempt string, pod providers.Pod, offer plan.Offer) (do
 		return true, nil
 	case errors.As(err, &slow) && !slow.final:
 		w.notReady = append(w.notReady, offer.GPUType+": "+slow.reason)
-		return w.giveUp(attempt, state.AttemptNotReady, slow.reason, "not ready")
+		w.reason = slow.end
+		return w.giveUp(attempt, slow.result, slow.reason, "not ready")
 	}
 	result := state.AttemptNotReady
 	if slow != nil {

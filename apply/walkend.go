@@ -28,7 +28,8 @@ func (w *placement) nothing() error {
 		e.Message = "nothing was created: " + why.Error()
 		var dearer *plan.DearerError
 		if errors.As(why, &dearer) {
-			e.Code, e.Hint = "price_moved", "plan again to see and accept the new prices"
+			// Waiting does not help, as it may where nothing is in stock.
+			e.Code, e.Class, e.Hint = "price_moved", Failure, "plan again to see and accept the new prices"
 		}
 	}
 	return e.because(&endError{state.NoCapacity})
@@ -55,8 +56,8 @@ func (w *placement) exhausted() error {
 		}
 		text += fmt.Sprintf("; the attempts cost %s", money(r.run.CostUSD))
 		reason := state.NotReady
-		if w.mismatch && len(w.notReady) == 1 {
-			reason = state.PlacementMismatch
+		if len(w.notReady) == 1 {
+			reason = w.reason
 		}
 		return failf(string(reason), "%s", text).at(r.address).because(&endError{reason})
 	case w.attempts == 0:

@@ -17,7 +17,8 @@ type Settings struct {
 // ProviderRequirement is one entry of required_providers.
 type ProviderRequirement struct {
 	Version string // constraint; "" = any
-	Source  string
+	Source  string // where people get it; "" = not told
+	Range   hcl.Range
 }
 
 // Backend says where the state is kept.

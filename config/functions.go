@@ -43,7 +43,7 @@ func (p *program) table() map[string]function.Function {
 		"try": tryFunc, "can": canFunc,
 		"sensitive": sensitiveFunc, "nonsensitive": nonsensitiveFunc, "issensitive": issensitiveFunc,
 	}
-	for _, more := range []map[string]function.Function{stringFunctions(), collectionFunctions(), encodingFunctions(), p.fileFunctions()} {
+	for _, more := range []map[string]function.Function{stringFunctions(), collectionFunctions(), encodingFunctions(), textFunctions(), netFunctions(), p.fileFunctions()} {
 		for name, fn := range more {
 			fns[name] = fn
 		}

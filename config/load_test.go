@@ -237,7 +237,7 @@ func TestResultsOfRuns(t *testing.T) {
 		"run.a": {ID: "a-1", State: "succeeded", Dir: "runs/a-1", OutputDir: "runs/a-1/output", Metrics: map[string]float64{"loss": 0.25}},
 	}
 	var order []string
-	settled := func(addr, fingerprint string) (RunResult, bool) {
+	settled := func(addr, fingerprint, _ string) (RunResult, bool) {
 		order = append(order, addr)
 		if fingerprint == "" {
 			t.Errorf("%s has no fingerprint", addr)

@@ -14,13 +14,17 @@ type Options struct {
 	// Schema asks a provider for the form of its block. Nil: provider blocks
 	// are taken as they are.
 	Schema func(ctx context.Context, provider string) (providers.Schema, error)
+	// ProviderVersion gives the version of a provider that Schema answered for,
+	// which is held against required_providers; "" where it has none. Nil: not
+	// checked.
+	ProviderVersion func(provider string) string
 	// KnownProviders are suggested where Schema does not know a name.
 	KnownProviders []string
 	Vars           Vars
 	// Settled gives the result of an ended run that will not run again. It is
-	// called in the order of dependencies, with the run's fingerprint; false:
-	// the run's attributes are not known yet.
-	Settled func(address, fingerprint string) (RunResult, bool)
+	// called in the order of dependencies, with the run's fingerprint and its
+	// lifecycle.rerun; false: the run's attributes are not known yet.
+	Settled func(address, fingerprint, rerun string) (RunResult, bool)
 	// Volume gives the ID of a volume that exists, by its address.
 	Volume func(address string) (id string, ok bool)
 	// Hashes remembers digests of files. May be nil. It is called from several
@@ -53,6 +57,10 @@ type Vars struct {
 	// everything else, and where it is set the directory's files of variables
 	// are not read.
 	Given map[string]json.RawMessage
+	// MayMiss allows required variables without a value: whatever uses one is
+	// checked as far as it goes without it. The Config is then for nothing but
+	// its diagnostics.
+	MayMiss bool
 	// Ask asks a person for a required value; nil: a missing one is an error.
 	Ask func(name, description string, sensitive bool) (string, error)
 }

@@ -52,9 +52,13 @@ func (s *session) schemaOf(d *decl) (providers.Schema, bool) {
 		if !slices.Contains(known, d.name) {
 			more = didYouMean(d.name, known, "")
 		}
+		if source := s.p.cfg.Settings.RequiredProviders[d.name].Source; source != "" {
+			more = "its source is " + source
+		}
 		s.report(at(d.block.LabelRanges[0], "provider not available", hint(fmt.Sprintf("provider %s cannot be used: %s", quote(d.name), err), more)))
 		return providers.Schema{}, false
 	}
+	s.requireProvider(d.name)
 	return schema, true
 }
 

@@ -77,7 +77,7 @@ func (s *session) readRun(r *reader, ri *runInstance, siblings int) {
 	}
 	run.Fingerprint = s.fingerprint(run, ri.set)
 	if s.p.opt.Settled != nil {
-		if result, ok := s.p.opt.Settled(run.Address, run.Fingerprint); ok {
+		if result, ok := s.p.opt.Settled(run.Address, run.Fingerprint, run.Lifecycle.Rerun); ok {
 			ri.result = &result
 		}
 	}

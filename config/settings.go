@@ -75,12 +75,14 @@ func (s *session) requiredProviders(attr *hclsyntax.Attribute) {
 		fail("it is a map of constant values")
 		return
 	}
+	ranges := entryRanges(attr.Expr)
 	for name, entry := range v.AsValueMap() {
 		req, err := providerRequirement(entry)
 		if err != nil {
 			fail("`" + name + "`: " + err.Error())
 			continue
 		}
+		req.Range = ranges[name]
 		s.p.cfg.Settings.RequiredProviders[name] = req
 	}
 }
@@ -116,4 +118,37 @@ func providerRequirement(v cty.Value) (ProviderRequirement, error) {
 		}
 	}
 	return req, nil
+}
+
+// entryRanges gives the place of each value of a map that is written out.
+func entryRanges(expr hclsyntax.Expression) map[string]hcl.Range {
+	ranges := map[string]hcl.Range{}
+	object, ok := expr.(*hclsyntax.ObjectConsExpr)
+	if !ok {
+		return ranges
+	}
+	for _, item := range object.Items {
+		if key, diags := item.KeyExpr.Value(nil); !diags.HasErrors() && key.Type() == cty.String && key.IsKnown() && !key.IsNull() {
+			ranges[key.AsString()] = item.ValueExpr.Range()
+		}
+	}
+	return ranges
+}
+
+// requireProvider holds a provider's version against its constraint.
+func (s *session) requireProvider(name string) {
+	req := s.p.cfg.Settings.RequiredProviders[name]
+	if s.p.opt.ProviderVersion == nil || strings.TrimSpace(req.Version) == "" {
+		return
+	}
+	text := s.p.opt.ProviderVersion(name)
+	have, err := goversion.NewVersion(text)
+	if err != nil {
+		return // a build without a version
+	}
+	constraint, err := goversion.NewConstraint(req.Version)
+	if err == nil && !constraint.Check(have.Core()) {
+		s.report(at(req.Range, "other provider version required", fmt.Sprintf("provider %s here is %s, and the configuration requires %s; install a release that fits and run overbrainer init -upgrade, or change the constraint",
+			quote(name), text, quote(req.Version))))
+	}
 }

@@ -156,6 +156,9 @@ func (s *session) chooseValue(d *decl, form *variableForm, got *givenValue) (cty
 }
 
 func (s *session) ask(d *decl, form *variableForm) *givenValue {
+	if s.p.opt.Vars.MayMiss {
+		return nil
+	}
 	if s.p.opt.Vars.Ask != nil {
 		answer, err := s.p.opt.Vars.Ask(d.name, form.out.Description, form.out.Sensitive)
 		if err != nil {

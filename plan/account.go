@@ -11,11 +11,12 @@ type account struct {
 	pods         *providers.PodList // nil: not looked at
 	volumes      []providers.Volume
 	hasVolumes   bool
+	secrets      []providers.Secret
 	templates    []providers.Template
 	hasTemplates bool
 }
 
-// account reads pods and volumes of a provider, each once.
+// account reads pods, secrets and volumes of a provider, each once.
 func (b *builder) account(provider string) *account {
 	if a := b.accounts[provider]; a != nil {
 		return a
@@ -30,6 +31,13 @@ func (b *builder) account(provider string) *account {
 			sort.Slice(list.Pods, func(i, j int) bool { return list.Pods[i].ID < list.Pods[j].ID })
 			a.pods = &list
 		}
+	}
+	if b.in.Secrets != nil && a.pods != nil {
+		list, err := b.in.Secrets(b.ctx, provider)
+		if err != nil {
+			b.warn("the account secrets of "+provider+" could not be read", err.Error())
+		}
+		a.secrets = list
 	}
 	if b.in.Volumes != nil && b.usesVolumes() {
 		list, err := b.in.Volumes(b.ctx, provider)

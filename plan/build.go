@@ -19,6 +19,10 @@ func Build(ctx context.Context, in Input) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	basis, err := Basis(in.State)
+	if err != nil {
+		return nil, err
+	}
 	b := &builder{
 		ctx: ctx, in: in, st: st,
 		scopes: map[string]*scope{}, accounts: map[string]*account{}, targets: map[string]*resolved{},
@@ -26,7 +30,7 @@ func Build(ctx context.Context, in Input) (*Plan, error) {
 		p: &Plan{
 			FormatVersion: FormatVersion, OverbrainerVersion: in.Version, Timestamp: in.Now.UTC(), Destroying: in.Destroy,
 			Project: Project{
-				Name: in.Config.Project, Lineage: in.State.Lineage, Serial: in.State.Serial,
+				Name: in.Config.Project, Lineage: in.State.Lineage, Serial: in.State.Serial, StateDigest: basis,
 				ConfigDigest: in.Config.Digest, Simulated: in.Simulated,
 			},
 			Steps: []*Step{}, Offers: map[string][]Offer{}, CatalogDiff: []CatalogChange{}, Checks: []CheckResult{},

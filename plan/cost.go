@@ -26,22 +26,24 @@ const (
 	unclearTime = 2 * time.Minute
 )
 
-// DiskHourly is what a container disk of so many GB costs an hour in USD; 0 for
-// a size that is not known.
-func DiskHourly(gb int) float64 {
-	if disk := diskHourly(gb); disk != nil {
+// DiskHourly is what a pod's container disk costs an hour in USD besides the
+// pod; 0 for a size that is not known.
+func (t TargetSpec) DiskHourly() float64 {
+	if disk := t.diskHourly(); disk != nil {
 		return *disk
 	}
 	return 0
 }
 
-// diskHourly is what a container disk costs an hour; nil for a size that is
-// not known.
-func diskHourly(gb int) *float64 {
-	if gb <= 0 {
+// diskHourly is the same; nil for a size that is not known.
+func (t TargetSpec) diskHourly() *float64 {
+	usd := float64(t.DiskGB) * diskGBMonth / hoursPerMonth
+	switch {
+	case t.Free || t.DiskIncluded:
+		usd = 0
+	case t.DiskGB <= 0:
 		return nil
 	}
-	usd := float64(gb) * diskGBMonth / hoursPerMonth
 	return &usd
 }
 
@@ -72,7 +74,7 @@ func lifeHours(c CapSpec, keepS int) float64 {
 func runCost(offers []Offer, spec *RunSpec, volume *VolumeSpec, spent float64) RunCost {
 	var c RunCost
 	t, bounds := spec.Target, spec.Cap
-	disk := diskHourly(t.DiskGB)
+	disk := t.diskHourly()
 	attempt, life := attemptHours(t), lifeHours(bounds, spec.KeepPodS)
 
 	var dearest, all float64
@@ -132,7 +134,7 @@ func liveCost(run *state.Run) RunCost {
 	if run.Bounds.KeepPodS < 0 {
 		c.Unbounded = "the pod is kept for ever"
 	}
-	if pod.RateUSD <= 0 {
+	if pod.RateUSD <= 0 && !pod.Free {
 		if run.Bounds.MaxCostUSD > 0 && c.Unbounded == "" {
 			c.MaxUSD = usd(run.Bounds.MaxCostUSD)
 		}

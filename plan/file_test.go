@@ -144,7 +144,9 @@ func TestStaleSaysWhich(t *testing.T) {
 		change      func(*Current)
 	}{
 		{"version", "overbrainer 0.1.0, this is 0.2.0", func(c *Current) { c.Version = "0.2.0" }},
-		{"state_moved", "serial 0 -> 3", func(c *Current) { s := *p.state; s.Serial = 3; c.State = &s }},
+		{"state_moved", "serial 0 -> 3", func(c *Current) {
+			c.State = altered(t, p.state, func(s *state.State) { s.Serial, s.Spend = 3, map[string]state.Spend{"cap.small": {USD: 1, Runs: 1}} })
+		}},
 		{"other_project", "/b/overbrainer.state.json (lineage ffff)", func(c *Current) { s := *p.state; s.Lineage = "ffff"; c.State, c.Where = &s, "/b/"+state.FileName }},
 		{"config_changed", "overbrainer.hcl", func(c *Current) {
 			p.write("overbrainer.hcl", strings.Replace(sensitive, "max_hours    = 2", "max_hours    = 20", 1))
@@ -183,8 +185,7 @@ func TestStaleSaysWhich(t *testing.T) {
 		{"proj", "/elsewhere/" + state.FileName, "ffff", 1},
 		{"renamed", f.State, "", 0},
 	} {
-		here := state.New(test.lineage)
-		here.Serial = young.Project.Serial
+		here := altered(t, p.state, func(s *state.State) { s.Lineage = test.lineage })
 		if stale := first.Stale(Current{Version: "0.1.0", State: here, Where: test.where, Project: test.project}); len(stale) != test.stale {
 			t.Errorf("%+v: %v", test, stale)
 		}
@@ -192,6 +193,57 @@ func TestStaleSaysWhich(t *testing.T) {
 	// Without anything here but the plan file, there is nothing to compare.
 	if stale := f.Stale(Current{Version: "0.1.0", State: p.state}); len(stale) > 0 {
 		t.Errorf("on another machine: %v", stale)
+	}
+}
+
+// altered gives a copy with a change.
+func altered(t *testing.T, st *state.State, change func(*state.State)) *state.State {
+	t.Helper()
+	next, err := st.Clone()
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(next)
+	return next
+}
+
+// A plan is stale only when something has changed that it was decided from:
+// another process that follows a run renews its claim, writes down metrics and
+// snapshots, and raises the serial each time.
+func TestOnlyWhatWasDecidedFromMakesAPlanStale(t *testing.T) {
+	p := newProject(t, sensitive)
+	p.did("run.train", func(r *state.Run) {
+		r.Phase, r.Retrieved, r.Pod = state.Running, false, &state.Pod{ID: "pod1", State: state.PodRunning, RateUSD: 0.4, CreatedAt: testNow}
+	})
+	_, f := saved(t, p)
+	run := func(s *state.State) *state.Run { return s.Resources["run.train"].Run.CurrentRun() }
+	for _, test := range []struct {
+		name   string
+		stale  bool
+		change func(*state.State)
+	}{
+		{"nothing", false, func(*state.State) {}},
+		{"a claim", false, func(s *state.State) { s.Claims = map[string]state.Claim{"run.train": {ID: "c", Expires: testNow}} }},
+		{"another version wrote it", false, func(s *state.State) { s.OverbrainerVersion = "0.2.0" }},
+		{"what its follower notes", false, func(s *state.State) {
+			r := run(s)
+			r.Metrics, r.Snapshot = map[string]float64{"loss": 1}, &state.Snapshot{Path: "ckpt", Step: 3, At: testNow}
+			r.Pod.SSH = &state.Endpoint{Host: "127.0.0.1", Port: 1, User: "root"}
+		}},
+		{"a catalog", false, func(s *state.State) { s.Catalogs = map[string]state.Catalog{"x": {ReadAt: testNow}} }},
+		{"its end", true, func(s *state.State) { run(s).Phase = state.Succeeded }},
+		{"its pod", true, func(s *state.State) { run(s).Pod.State = state.PodDeleted }},
+		{"another run", true, func(s *state.State) {
+			s.Resources["run.quiet"] = &state.Resource{Type: "run", Provider: "runpod", Run: &state.RunResource{}}
+		}},
+		{"an output", true, func(s *state.State) { s.Outputs = map[string]state.Output{"x": {Value: 1}} }},
+		{"money spent", true, func(s *state.State) { s.Spend = map[string]state.Spend{"cap.small": {USD: 1}} }},
+	} {
+		here := altered(t, p.state, func(s *state.State) { s.Serial += 7; test.change(s) })
+		stale := f.Stale(Current{Version: "0.1.0", State: here})
+		if got := len(stale) > 0; got != test.stale {
+			t.Errorf("%s: stale %v", test.name, stale)
+		}
 	}
 }
 

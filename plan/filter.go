@@ -17,7 +17,7 @@ const autoWord = "auto"
 // candidate is a type of the catalog that a target may use.
 type candidate struct {
 	gpu providers.GPUType
-	// price of one GPU; 0 = unknown.
+	// price of one GPU; 0 = unknown, where the target is not free.
 	price float64
 	// stock where the target may place it.
 	stock providers.Stock
@@ -82,7 +82,7 @@ func (t TargetSpec) faults(g providers.GPUType) []fault {
 		if g.VRAMGB < t.vramFloor() {
 			f = append(f, faultVRAM)
 		}
-		if price := knownPrice(g.Price); t.MaxPricePerHour > 0 && (price == 0 || price > t.MaxPricePerHour) {
+		if price := knownPrice(g.Price); t.MaxPricePerHour > 0 && (price == 0 && !t.Free || price > t.MaxPricePerHour) {
 			f = append(f, faultPrice)
 		}
 	}

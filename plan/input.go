@@ -26,6 +26,11 @@ type Input struct {
 	// Nil: not refreshed.
 	Pods func(ctx context.Context, provider string) (providers.PodList, error)
 	Pod  func(ctx context.Context, provider, id string) (providers.Pod, error)
+	// FreshPod is how young a pod of a provider must be for its absence from
+	// the account to mean nothing yet, in real time. Nil: a minute.
+	FreshPod func(provider string) time.Duration
+	// Secrets reads the names of the account's secrets. Nil: not looked at.
+	Secrets func(ctx context.Context, provider string) ([]providers.Secret, error)
 	// Volumes and Templates read those of the account. Nil: what hangs on them
 	// is unknown.
 	Volumes   func(ctx context.Context, provider string) ([]providers.Volume, error)

@@ -80,7 +80,7 @@ func (e *DearerError) Error() string {
 	for _, m := range e.Moves {
 		parts = append(parts, m.String())
 	}
-	return "every offer of the plan is dearer now: " + strings.Join(parts, "; ") + "; plan again to see and accept the new prices"
+	return "every offer of the plan is dearer now: " + strings.Join(parts, "; ")
 }
 
 func (m PriceMove) String() string {

@@ -50,7 +50,7 @@ func (t TargetSpec) offer(c candidate, untried []candidate, longShot bool) Offer
 		GPUType: c.gpu.ID, GPUCount: t.GPUCount, VRAMGB: c.gpu.VRAMGB, Cloud: t.Cloud,
 		Stock: string(c.stock), LongShot: longShot,
 	}
-	if c.price > 0 {
+	if c.price > 0 || t.Free {
 		total := c.price * float64(t.GPUCount)
 		o.PriceUSD = &total
 	}

@@ -116,7 +116,7 @@ func (b *builder) currentRun(addr string) *state.Run {
 func (b *builder) isLost(provider string, run *state.Run) bool {
 	pod := run.Pod
 	a := b.account(provider)
-	if pod == nil || pod.Gone() || a.pods == nil || a.pod(pod.ID) != nil || b.in.Now.Sub(pod.CreatedAt) < freshPod {
+	if pod == nil || pod.Gone() || a.pods == nil || a.pod(pod.ID) != nil || b.in.Now.Sub(pod.CreatedAt) < b.freshPod(provider) {
 		return false
 	}
 	if b.in.Pod == nil {
@@ -124,6 +124,13 @@ func (b *builder) isLost(provider string, run *state.Run) bool {
 	}
 	_, err := b.in.Pod(b.ctx, provider, pod.ID)
 	return providers.Is(err, providers.NotFound)
+}
+
+func (b *builder) freshPod(provider string) time.Duration {
+	if b.in.FreshPod == nil {
+		return freshPod
+	}
+	return b.in.FreshPod(provider)
 }
 
 // pendingOf gives what a run depends on that is not settled yet.

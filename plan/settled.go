@@ -36,8 +36,8 @@ func ResultOf(run *state.Run) config.RunResult {
 
 // Settled tells the configuration what ended runs left that will not run
 // again; see config.Options. replace are the addresses that are to run again.
-func Settled(st *state.State, replace []string) func(address, fingerprint string) (config.RunResult, bool) {
-	return func(address, fingerprint string) (config.RunResult, bool) {
+func Settled(st *state.State, replace []string) func(address, fingerprint, rerun string) (config.RunResult, bool) {
+	return func(address, fingerprint, rerun string) (config.RunResult, bool) {
 		r := st.Resources[address]
 		if r == nil || r.Run == nil || fingerprint == "" {
 			return config.RunResult{}, false
@@ -46,7 +46,7 @@ func Settled(st *state.State, replace []string) func(address, fingerprint string
 		if cur == nil {
 			return config.RunResult{}, false
 		}
-		d := decide(situation{cur: cur, fingerprint: fingerprint, replaced: namesAny(replace, address)})
+		d := decide(situation{cur: cur, fingerprint: fingerprint, rerun: rerun, replaced: namesAny(replace, address)})
 		if d.action != NoOp && d.action != Hold {
 			return config.RunResult{}, false
 		}
@@ -68,17 +68,17 @@ func VolumeIDs(st *state.State) func(address string) (string, bool) {
 
 // Settled is Settled for executing the plan: what it moves is known by its new
 // address, and what it runs again is not settled, whatever the state says.
-func (p *Plan) Settled(st *state.State) func(address, fingerprint string) (config.RunResult, bool) {
+func (p *Plan) Settled(st *state.State) func(address, fingerprint, rerun string) (config.RunResult, bool) {
 	starts, from := map[string]bool{}, p.movedFrom()
 	for _, s := range p.Steps {
 		starts[s.Address] = s.Action == Run || s.Action == Rerun || s.Action == Resume
 	}
 	settled := Settled(st, nil)
-	return func(address, fingerprint string) (config.RunResult, bool) {
+	return func(address, fingerprint, rerun string) (config.RunResult, bool) {
 		if starts[address] {
 			return config.RunResult{}, false
 		}
-		return settled(from(address), fingerprint)
+		return settled(from(address), fingerprint, rerun)
 	}
 }
 

@@ -52,7 +52,7 @@ func (f *File) Stale(cur Current) []Stale {
 		add("version", "the plan was made by overbrainer %s, this is %s", p.OverbrainerVersion, cur.Version)
 	}
 	if cur.State != nil {
-		lineage, serial := cur.State.Lineage, cur.State.Serial
+		lineage := cur.State.Lineage
 		other := lineage != p.Project.Lineage
 		if p.Project.Lineage == "" {
 			// Made before there was a state. A checkout of the same project
@@ -62,8 +62,8 @@ func (f *File) Stale(cur Current) []Stale {
 		switch {
 		case other:
 			add("other_project", "the plan was made for another project's state: %s (%s), here is %s (%s)", f.State, lineageWord(p.Project.Lineage), cur.Where, lineageWord(lineage))
-		case serial != p.Project.Serial:
-			add("state_moved", "the state has moved on since the plan was made: serial %d -> %d", p.Project.Serial, serial)
+		case p.moved(cur.State):
+			add("state_moved", "the state has moved on since the plan was made: serial %d -> %d", p.Project.Serial, cur.State.Serial)
 		}
 	}
 	if cur.Sources != nil {
@@ -80,6 +80,13 @@ func (f *File) Stale(cur Current) []Stale {
 		}
 	}
 	return list
+}
+
+// moved reports whether the state is another one for the plan: a newer serial
+// alone is not, for whoever works on something raises it all the time.
+func (p *Plan) moved(st *state.State) bool {
+	now, err := Basis(st)
+	return err != nil || now != p.Project.StateDigest
 }
 
 func lineageWord(lineage string) string {

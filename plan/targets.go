@@ -38,6 +38,7 @@ func (b *builder) target(t *config.Target) *resolved {
 		r.err = r.scope.err
 		return r
 	}
+	r.spec.Free, r.spec.DiskIncluded = r.scope.catalog.Free, r.scope.catalog.DiskIncluded
 	r.offers, r.err = Resolve(r.spec, r.scope.catalog)
 	return r
 }

@@ -77,6 +77,9 @@ type Project struct {
 	Name    string `json:"name"`
 	Lineage string `json:"lineage,omitempty"` // "" before the first apply
 	Serial  uint64 `json:"serial"`
+	// StateDigest is the SHA-256 of what was decided from in the state; see
+	// Basis.
+	StateDigest string `json:"state_digest"`
 	// ConfigDigest is the SHA-256 over the configuration's files.
 	ConfigDigest string `json:"config_digest"`
 	Simulated    bool   `json:"simulated"`
@@ -171,6 +174,10 @@ type TargetSpec struct {
 	InstallSSHD   bool   `json:"install_sshd"`
 	ReadyTimeoutS int    `json:"ready_timeout_s"`
 	WaitForStockS int    `json:"wait_for_stock_s,omitempty"`
+	// Free and DiskIncluded are what the catalog says of its prices: a price of
+	// 0 is one, and a pod's disk costs nothing besides.
+	Free         bool `json:"free,omitempty"`
+	DiskIncluded bool `json:"disk_included,omitempty"`
 }
 
 // CapSpec is what may be spent, in nominal time.

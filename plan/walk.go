@@ -133,7 +133,7 @@ func (w *Walk) dearer(c candidate, ceiling *float64) (PriceMove, bool) {
 		return PriceMove{}, false
 	}
 	move := PriceMove{GPUType: c.gpu.ID, PlannedUSD: *ceiling}
-	if c.price == 0 {
+	if c.price == 0 && !w.target.Free {
 		return move, true
 	}
 	now := c.price * float64(w.target.GPUCount)

@@ -215,6 +215,11 @@ type CatalogQuery struct {
 type Catalog struct {
 	GPUs        []GPUType
 	DataCenters []DataCenter
+	// Free says that nothing here costs anything: a price and a rate of 0 are
+	// known to be 0 and disks cost nothing, where else 0 is unknown.
+	Free bool
+	// DiskIncluded says that the price of a pod holds that of its disk.
+	DiskIncluded bool
 	// ServerTime is the provider's clock at the answer (zero: not told).
 	ServerTime time.Time
 }
@@ -241,7 +246,7 @@ type GPUType struct {
 	Name     string
 	VRAMGB   int
 	Offered  bool    // in the query's cloud; unknown counts as offered
-	Price    float64 // USD an hour for ONE GPU; 0 = unknown
+	Price    float64 // USD an hour for ONE GPU; 0 = unknown, but see Catalog.Free
 	MaxCount int
 	Stock    Stock
 	// DataCenters lists where the asked configuration is offered.

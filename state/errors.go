@@ -28,11 +28,16 @@ func (e *ReadError) Unwrap() error { return e.Err }
 type DamagedError struct {
 	Path string
 	Err  error
+	// Backup names the copy of the one before, "" if there is none.
+	Backup string
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("state file %s is damaged: %v; nothing was done and the file is unchanged, restore it (a copy of the one before is %s%s)",
-		e.Path, e.Err, e.Path, backupSuffix)
+	s := fmt.Sprintf("state file %s is damaged: %v; nothing was done and the file is unchanged, restore it", e.Path, e.Err)
+	if e.Backup != "" {
+		s += " (a copy of the one before is " + e.Backup + ")"
+	}
+	return s
 }
 
 func (e *DamagedError) Unwrap() error { return e.Err }
@@ -95,6 +100,8 @@ func (e *ReplacedError) Error() string {
 	return b.String()
 }
 
+func (e *ReplacedError) savedIn(place string, _ error) { e.Saved = place }
+
 // WriteError says that a state could not be written. The file before it is
 // whole.
 type WriteError struct {
@@ -105,10 +112,18 @@ type WriteError struct {
 	// SaveErr says why.
 	Saved   string
 	SaveErr error
+	// Unsure says that the answer to the write was lost and could not be read
+	// back: it may have been done.
+	Unsure bool
 }
 
+func (e *WriteError) savedIn(place string, err error) { e.Saved, e.SaveErr = place, err }
+
 func (e *WriteError) Error() string {
-	s := fmt.Sprintf("state cannot be written to %s: %v; the file before is whole", e.Path, cause(e.Err))
+	s := fmt.Sprintf("state cannot be written to %s: %v; the one before is whole", e.Path, cause(e.Err))
+	if e.Unsure {
+		s = fmt.Sprintf("state was sent to %s and it is not known whether it was written: %v", e.Path, cause(e.Err))
+	}
 	switch {
 	case e.Saved != "":
 		s += fmt.Sprintf("; what was to be written is in %s, take it over with: overbrainer state push FILE", e.Saved)
@@ -135,6 +150,8 @@ func (e *NoLocksError) Error() string {
 
 func (e *NoLocksError) Unwrap() error { return e.Err }
 
+func (e *NoLocksError) savedIn(place string, _ error) { e.Saved = place }
+
 // LockedError says that another process held the transaction lock all the
 // time that was waited.
 type LockedError struct {
@@ -142,17 +159,28 @@ type LockedError struct {
 	Waited time.Duration
 	// Holder is what the holder wrote of itself, empty if it wrote nothing.
 	Holder LockHolder
+	// ID ends the lock by force where it outlives its holder; "" = it cannot.
+	ID string
 	// Saved names the copy of what was to be written, "" if there is none.
 	Saved string
 }
 
 func (e *LockedError) Error() string {
 	s := fmt.Sprintf("state lock %s is held by another process", e.Path)
-	if e.Holder.PID != 0 {
+	if e.Holder.Who != "" {
 		s += fmt.Sprintf(" (%s@%s, pid %d, since %s)", e.Holder.Who, e.Holder.Host, e.Holder.PID, e.Holder.Since.UTC().Format(time.RFC3339))
 	}
-	return s + fmt.Sprintf("; gave up after %s", e.Waited) + savedNote(e.Saved)
+	s += fmt.Sprintf("; gave up after %s", e.Waited)
+	if e.ID != "" {
+		s += "; if that process is gone for good: " + e.UnlockCommand()
+	}
+	return s + savedNote(e.Saved)
 }
+
+func (e *LockedError) savedIn(place string, _ error) { e.Saved = place }
+
+// UnlockCommand is what ends the lock by force.
+func (e *LockedError) UnlockCommand() string { return "overbrainer force-unlock " + e.ID }
 
 func savedNote(saved string) string {
 	if saved == "" {

@@ -2,15 +2,12 @@ package state
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"time"
 )
 
@@ -33,27 +30,10 @@ const DefaultLockTimeout = 10 * time.Second
 // may be called concurrently, by several processes too. Updates that arrive
 // while another one is being written share the next write.
 type LocalStore struct {
-	dir, path, version string
-	wait               time.Duration
-	holder             LockHolder
-	tempDir            string
-	lastResort         io.Writer
-	sys                system
-
-	commit chan struct{} // held by whoever writes
-
-	mu    sync.Mutex
-	queue []*update
-	seen  seen
-}
-
-// seen is the newest state that this process met, to notice when the file is
-// replaced under it.
-type seen struct {
-	lineage string
-	serial  uint64
-	digest  [sha256.Size]byte
-	data    []byte
+	core
+	wait   time.Duration
+	holder LockHolder
+	sys    system
 }
 
 // system is what the operating system does, replaced in tests that need it to
@@ -87,11 +67,11 @@ func Rescue(tempDir string, lastResort io.Writer) Option {
 // recorded in what it writes. Nothing is read or made yet.
 func Local(dir, version string, opts ...Option) *LocalStore {
 	l := &LocalStore{
-		dir: dir, path: filepath.Join(dir, FileName), version: version,
-		wait:   DefaultLockTimeout,
-		commit: make(chan struct{}, 1),
-		sys:    system{flock: flock, write: writeDurable, rename: os.Rename, syncDir: syncDir},
+		core: newCore(dir, filepath.Join(dir, FileName), version),
+		wait: DefaultLockTimeout,
+		sys:  system{flock: flock, write: writeDurable, rename: os.Rename, syncDir: syncDir},
 	}
+	l.writeFile = func(path string, data []byte) error { return l.sys.write(path, data) }
 	for _, opt := range opts {
 		opt(l)
 	}
@@ -119,19 +99,9 @@ func (l *LocalStore) Read(ctx context.Context) (*State, error) {
 	return cur.state, nil
 }
 
-// loaded is a state file as it was read.
-type loaded struct {
-	path    string // the real file, links resolved
-	data    []byte
-	state   *State // nil: there is no file
-	version int    // that the file had
-}
-
 // load reads the file and compares it with what was seen before.
 func (l *LocalStore) load() (loaded, error) {
-	l.mu.Lock()
-	before := l.seen
-	l.mu.Unlock()
+	before := l.lastSeen()
 	path, err := l.resolve()
 	if err != nil {
 		return loaded{}, err
@@ -140,15 +110,16 @@ func (l *LocalStore) load() (loaded, error) {
 	cur.data, err = os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return cur, l.compare(cur, before)
+		cur.data = nil
 	case err != nil:
 		return cur, &ReadError{Path: l.path, Err: err}
 	}
-	cur.state, cur.version, err = decodeUpgrading(l.path, cur.data, upgrades())
-	if err != nil {
-		return cur, err
+	cur, err = l.decode(cur, before)
+	var damaged *DamagedError
+	if errors.As(err, &damaged) {
+		damaged.Backup = l.path + backupSuffix
 	}
-	return cur, l.compare(cur, before)
+	return cur, err
 }
 
 // resolve follows links, so that a state that is linked to is replaced where
@@ -169,61 +140,4 @@ func (l *LocalStore) resolve() (string, error) {
 		return "", &ReadError{Path: l.path, Err: fmt.Errorf("it is a link to something that is not there: %w", cause(err))}
 	}
 	return real, nil
-}
-
-// compare detects a file that was replaced since want was seen, and remembers
-// the newest.
-func (l *LocalStore) compare(cur loaded, want seen) error {
-	replaced := &ReplacedError{Path: l.path, WantLineage: want.lineage, WantSerial: want.serial}
-	if cur.state == nil {
-		if want.lineage != "" {
-			return replaced
-		}
-		return nil
-	}
-	s := cur.state
-	replaced.Lineage, replaced.Serial = s.Lineage, s.Serial
-	digest := sha256.Sum256(cur.data)
-	switch {
-	case want.lineage == "":
-		if pinned := l.pinned(); pinned != "" && pinned != s.Lineage {
-			replaced.WantLineage, replaced.Pin = pinned, l.pin()
-			return replaced
-		}
-	case want.lineage != s.Lineage, s.Serial < want.serial, s.Serial == want.serial && digest != want.digest:
-		return replaced
-	}
-	l.notice(seen{lineage: s.Lineage, serial: s.Serial, digest: digest, data: cur.data})
-	return nil
-}
-
-// notice remembers a state unless a newer one was met meanwhile.
-func (l *LocalStore) notice(s seen) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.seen.lineage != s.lineage || s.serial >= l.seen.serial {
-		l.seen = s
-	}
-}
-
-func (l *LocalStore) pin() string { return filepath.Join(l.dir, filepath.FromSlash(pinName)) }
-
-// pinned gives the lineage that this checkout used last, "" if unknown.
-func (l *LocalStore) pinned() string {
-	data, err := os.ReadFile(l.pin())
-	if err != nil || len(data) > 256 {
-		return ""
-	}
-	return strings.TrimSpace(string(data))
-}
-
-// keepPin remembers the lineage for later commands. It is a convenience: a
-// checkout without it works.
-func (l *LocalStore) keepPin(lineage string) {
-	if l.pinned() == lineage {
-		return
-	}
-	if err := os.MkdirAll(filepath.Dir(l.pin()), 0o755); err == nil {
-		_ = os.WriteFile(l.pin(), []byte(lineage+"\n"), 0o644)
-	}
 }

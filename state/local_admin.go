@@ -68,25 +68,7 @@ func (l *LocalStore) Push(ctx context.Context, s *State, force bool) error {
 	if err != nil && !force {
 		return err
 	}
-	next, err := s.Clone()
-	if err != nil {
-		return err
-	}
-	if cur.state != nil && !force {
-		refused := &PushError{Path: l.path, Lineage: cur.state.Lineage, Pushed: s.Lineage, Serial: cur.state.Serial, Behind: s.Serial}
-		if cur.state.Lineage != s.Lineage || s.Serial < cur.state.Serial {
-			return refused
-		}
-	}
-	if cur.state != nil {
-		next.Serial = max(next.Serial, cur.state.Serial)
-	}
-	if next.Lineage == "" {
-		next.Lineage = newLineage()
-	}
-	next.Serial++
-	next.Version, next.OverbrainerVersion = Version, l.version
-	data, err := Encode(next)
+	next, data, err := l.pushed(cur, s, force)
 	if err != nil {
 		return err
 	}
@@ -97,7 +79,7 @@ func (l *LocalStore) Push(ctx context.Context, s *State, force bool) error {
 		cur.version = Version
 	}
 	if err := l.write(cur, data); err != nil {
-		return l.save(&WriteError{Path: l.path, Err: err}, data)
+		return l.save(err, data)
 	}
 	l.remember(next, data)
 	return nil

@@ -1,19 +1,23 @@
 package state
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 )
 
 // write replaces the state file: a new file beside it, made durable, takes its
 // name. The one before stays as the backup. The caller holds the lock.
 func (l *LocalStore) write(cur loaded, data []byte) error {
+	if err := l.replace(cur, data); err != nil {
+		return &WriteError{Path: l.path, Err: err}
+	}
+	return nil
+}
+
+func (l *LocalStore) replace(cur loaded, data []byte) error {
 	dir := filepath.Dir(cur.path)
 	temp := filepath.Join(dir, tempName)
 	_ = os.Remove(temp) // of a process that was killed while it wrote
@@ -79,96 +83,4 @@ func syncDir(dir string) error {
 		err = nil
 	}
 	return errors.Join(err, d.Close())
-}
-
-// rescue saves what the batch would have written on the newest state that was
-// seen, when a transaction failed before it came to writing.
-func (l *LocalStore) rescue(failure error, batch []*update) error {
-	l.mu.Lock()
-	base := l.seen.data
-	l.mu.Unlock()
-	if base == nil || errors.Is(failure, context.Canceled) || errors.Is(failure, context.DeadlineExceeded) {
-		return failure
-	}
-	work, accepted, err := applyAll(base, batch)
-	if err != nil || len(accepted) == 0 {
-		return failure
-	}
-	work.OverbrainerVersion = l.version
-	work.Serial++
-	data, err := Encode(work)
-	if err != nil {
-		return failure
-	}
-	return l.save(failure, data)
-}
-
-// save puts the pending document beside the state file, else into the
-// temporary directory, else prints it, and names the place in the error.
-func (l *LocalStore) save(failure error, data []byte) error {
-	saved, err := l.saveCopy(data)
-	var write *WriteError
-	var replaced *ReplacedError
-	var locked *LockedError
-	var noLocks *NoLocksError
-	switch {
-	case errors.As(failure, &write):
-		write.Saved, write.SaveErr = saved, err
-	case errors.As(failure, &replaced):
-		replaced.Saved = saved
-	case errors.As(failure, &locked):
-		locked.Saved = saved
-	case errors.As(failure, &noLocks):
-		noLocks.Saved = saved
-	default:
-		return &WriteError{Path: l.path, Err: failure, Saved: saved, SaveErr: err}
-	}
-	return failure
-}
-
-func (l *LocalStore) saveCopy(data []byte) (string, error) {
-	var errs []error
-	for _, dir := range []string{l.dir, l.tempDir} {
-		if dir == "" {
-			continue
-		}
-		path, err := l.saveIn(dir, data)
-		if err == nil {
-			return path, nil
-		}
-		errs = append(errs, err)
-	}
-	if l.lastResort != nil {
-		if _, err := l.lastResort.Write(data); err == nil {
-			return "standard error", nil
-		} else {
-			errs = append(errs, err)
-		}
-	}
-	return "", errors.Join(errs...)
-}
-
-// rescueInfix marks the copies of states that could not be written.
-const rescueInfix = ".pending-"
-
-func (l *LocalStore) saveIn(dir string, data []byte) (string, error) {
-	for i := 0; ; i++ {
-		name := fmt.Sprintf("%s%s%d-%d.json", strings.TrimSuffix(FileName, ".json"), rescueInfix, os.Getpid(), i)
-		path := filepath.Join(dir, name)
-		err := l.sys.write(path, data)
-		if err == nil {
-			return path, nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			_ = os.Remove(path)
-			return "", err
-		}
-	}
-}
-
-// Rescued lists copies beside the state that were saved because it could not
-// be written, oldest name first. They are never read back by themselves.
-func (l *LocalStore) Rescued() []string {
-	found, _ := filepath.Glob(filepath.Join(l.dir, strings.TrimSuffix(FileName, ".json")+rescueInfix+"*.json"))
-	return found
 }

@@ -22,6 +22,9 @@ type State struct {
 	Lineage string `json:"lineage"`
 	// Serial grows by one with every write.
 	Serial uint64 `json:"serial"`
+	// Writes are the IDs of the last writes to a remote backend, newest last:
+	// whoever lost an answer finds out whether its own was done.
+	Writes []string `json:"writes,omitempty"`
 	// Resources by address: run.sft["low"], volume.cache.
 	Resources map[string]*Resource `json:"resources"`
 	// Claims by address, or by a name in angle brackets that is none.
@@ -277,9 +280,13 @@ type Pod struct {
 	DataCenter string   `json:"data_center,omitempty"`
 	Cloud      string   `json:"cloud,omitempty"`
 	// RateUSD is USD an hour as the provider told it, DiskUSD what its
-	// container disk adds; RateUSD 0 = not told.
-	RateUSD   float64    `json:"rate_usd,omitempty"`
-	DiskUSD   float64    `json:"disk_usd,omitempty"`
+	// container disk adds; RateUSD 0 = not told, but for a Free one.
+	RateUSD float64 `json:"rate_usd,omitempty"`
+	DiskUSD float64 `json:"disk_usd,omitempty"`
+	Free    bool    `json:"free,omitempty"` // costs nothing
+	// Speed is how many times as fast as real ones a simulator's hours pass;
+	// 0 as 1.
+	Speed     float64    `json:"speed,omitempty"`
 	CreatedAt time.Time  `json:"created_at"`
 	ReadyAt   *time.Time `json:"ready_at,omitempty"`
 	Deadline  *time.Time `json:"deadline,omitempty"` // nil: none

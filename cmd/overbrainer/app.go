@@ -167,6 +167,9 @@ func (a *app) run(c *command, args []string) int {
 		}
 		return a.fail(err)
 	}
+	if err := unheard(c, f); err != nil {
+		return a.fail(err)
+	}
 	if f.given("no-color") {
 		a.noColor = true
 	}

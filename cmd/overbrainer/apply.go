@@ -57,9 +57,7 @@ func applyCommand(a *app) *command {
 			if err := unapplyable(pl); err != nil {
 				return err
 			}
-			if len(args) == 1 {
-				opt.Serial = pl.Project.Serial
-			}
+			opt.Exactly = len(args) == 1
 			if pl.HasChanges() {
 				if err := a.confirm(auto, ui.Consent(pl)); err != nil {
 					return err

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
+	"github.com/overbrainer/overbrainer/apply"
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/providers"
 )
@@ -27,13 +29,16 @@ func (p *project) plan(ctx context.Context, o planning) (*plan.Plan, error) {
 		Targets:     o.targets,
 		Replace:     o.replace,
 		Seen:        p.app.seenCatalogs(),
-		Shapes:      plan.LocalShapes(os.DirFS(p.app.dir), p.app.hubShape),
+		Shapes:      plan.LocalShapes(os.DirFS(p.app.dir), p.app.newHub().shape),
 		Simulated:   len(p.simulated()) > 0 && len(p.simulated()) == len(p.rented),
 
 		DestroyVolumes: o.volumes,
 	}
 	if o.refresh {
-		in.Pods, in.Pod = p.listPods, p.getPod
+		in.FreshPod = func(name string) time.Duration {
+			return apply.Production().Scaled(p.rented[name].Configured.Speed).FreshPod
+		}
+		in.Pods, in.Pod, in.Secrets = p.listPods, p.getPod, p.listSecrets
 	}
 	pl, err := plan.Build(ctx, in)
 	if err != nil {
@@ -75,6 +80,14 @@ func (p *project) getPod(ctx context.Context, name, id string) (providers.Pod, e
 		return providers.Pod{}, err
 	}
 	return r.GetPod(ctx, id)
+}
+
+func (p *project) listSecrets(ctx context.Context, name string) ([]providers.Secret, error) {
+	r, err := p.running(name)
+	if err != nil || !p.rented[name].Description.Has(providers.CapSecrets) {
+		return nil, err
+	}
+	return r.ListSecrets(ctx, "")
 }
 
 func (p *project) listVolumes(ctx context.Context, name string) ([]providers.Volume, error) {

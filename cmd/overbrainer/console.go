@@ -97,7 +97,7 @@ func (p *project) evaluate(ctx context.Context, in inputs, text string) (string,
 	if err := again.read(ctx, in, config.Options{Settled: plan.Settled(p.st, nil), Volume: plan.VolumeIDs(p.st), Sources: sources}); err != nil {
 		return "", err
 	}
-	outputs, diags := again.cfg.EvalOutputs(results(p.st))
+	outputs, diags := again.cfg.EvalOutputs(results(p.st, again.cfg))
 	if diags.HasErrors() {
 		return "", again.wrong(diags)
 	}

@@ -16,8 +16,9 @@ func destroyCommand(a *app) *command {
 		synopsis: "collect what has ended, then remove every pod and secret",
 		usage:    "[flags]",
 		text: `Brings home the results of runs that have ended, then removes every pod, stray
-		and secret of the project, and shows that they are gone. Directories below runs/
-		stay. Volumes stay, too, unless -volumes is given and the volume has
+		and secret of the project, and shows that they are gone; also pods whose run
+		the state does not know, where they are stopped or their directory is here.
+		Directories below runs/ stay. Volumes stay, too, unless -volumes is given and the volume has
 		retain = false.`,
 		example: "$ overbrainer destroy -auto-approve",
 		exits:   []int{exitLocked, exitInterrupted},
@@ -46,7 +47,7 @@ func destroyCommand(a *app) *command {
 			if err := unapplyable(pl); err != nil {
 				return err
 			}
-			if pl.HasChanges() {
+			if pl.HasChanges() || pl.HasOrphans() {
 				if err := a.confirm(auto, ui.Consent(pl)); err != nil {
 					return err
 				}

@@ -197,7 +197,6 @@ func (v *verdictOfLife) note(format string, args ...any) {
 type guarded struct {
 	*bench
 	fate
-	machine *pulse
 	mostUSD float64 // by the plan
 	began   time.Time
 
@@ -227,7 +226,6 @@ func TestGuard(t *testing.T) {
 		t.Skip("lives take minutes")
 	}
 	binary := build(t)
-	machine := newPulse(t)
 	var mu sync.Mutex
 	var overCap, unguarded, lost int
 	var overshoot, boot time.Duration
@@ -237,7 +235,7 @@ func TestGuard(t *testing.T) {
 			f := fateOf(*guardSeed + uint64(i)) // #nosec G115 -- small
 			t.Run(fmt.Sprint(f.seed), func(t *testing.T) {
 				t.Parallel()
-				v := live(t, binary, f, machine)
+				v := live(t, binary, f)
 				mu.Lock()
 				defer mu.Unlock()
 				ends[v.ended]++
@@ -263,8 +261,8 @@ func TestGuard(t *testing.T) {
 		*guardLives, overCap, unguarded, lost, overshoot.Seconds(), boot.Seconds())
 }
 
-func live(t *testing.T, binary string, f fate, machine *pulse) *verdictOfLife {
-	g := &guarded{bench: newBench(t, binary, f.config(), livesSpeed), fate: f, machine: machine, lastLog: map[string]string{}}
+func live(t *testing.T, binary string, f fate) *verdictOfLife {
+	g := &guarded{bench: newBench(t, binary, f.config(), livesSpeed), fate: f, lastLog: map[string]string{}}
 	plan, err := g.run("plan", "-json")
 	if err != nil {
 		t.Fatalf("plan: %v\n%s", err, plan)
@@ -441,8 +439,7 @@ func (g *guarded) judge(v *verdictOfLife) {
 }
 
 // judgePod looks at one pod's bound and gives how far beyond it was allowed:
-// one interval and what the machine made the guard wait, an interval more for
-// each delete that the API did not carry out, and
+// one interval, one more for each delete that the API did not carry out, and
 // what the API was away for or the container needed to start again.
 func (g *guarded) judgePod(v *verdictOfLife, l *podLife) time.Duration {
 	if !l.ticked.IsZero() {
@@ -452,7 +449,7 @@ func (g *guarded) judgePod(v *verdictOfLife, l *podLife) time.Duration {
 	if end.IsZero() {
 		end = time.Now()
 	}
-	allowed := livesInterval + g.machine.late(bound.Add(-livesInterval), end)
+	allowed := livesInterval
 	for _, at := range l.failed {
 		if at.After(bound.Add(-livesInterval)) {
 			allowed += livesInterval

@@ -7,24 +7,42 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/overbrainer/overbrainer/plan"
 )
 
-// Where models are looked up, and what is read of an answer at most.
-const (
-	hubURL   = "https://huggingface.co"
-	hubLimit = 10 * time.Second
-	hubBytes = 4 << 20
-)
+// hubBytes is what is read of a hub's answer at most.
+const hubBytes = 4 << 20
 
-// hubShape asks the Hugging Face hub for the shape of a model. HF_TOKEN, where
-// it is set, opens gated ones.
-func (a *app) hubShape(ctx context.Context, model string) (plan.ModelShape, error) {
-	ctx, cancel := context.WithTimeout(ctx, hubLimit)
+// hub is where models are looked up. Its errors hold no text of the hub's, which
+// might repeat the token.
+type hub struct {
+	url, token string
+	// limit is how long all questions about one model may take.
+	limit time.Duration
+}
+
+// newHub gives Hugging Face's hub, or the one that HF_ENDPOINT names. HF_TOKEN,
+// where it is set, opens gated models.
+func (a *app) newHub() hub {
+	h := hub{url: "https://huggingface.co", token: a.environ("HF_TOKEN"), limit: 10 * time.Second}
+	if other := strings.TrimRight(a.environ("HF_ENDPOINT"), "/"); other != "" {
+		h.url = other
+	}
+	if h.token != "" {
+		a.hide(h.token)
+	}
+	return h
+}
+
+// shape asks for the shape of a model by its name.
+func (h hub) shape(ctx context.Context, model string) (plan.ModelShape, error) {
+	ctx, cancel := context.WithTimeout(ctx, h.limit)
 	defer cancel()
-	config, err := a.hubGet(ctx, "/"+model+"/resolve/main/config.json")
+	config, err := h.get(ctx, "/"+model+"/resolve/main/config.json")
 	if err != nil {
 		return plan.ModelShape{}, err
 	}
@@ -32,7 +50,7 @@ func (a *app) hubShape(ctx context.Context, model string) (plan.ModelShape, erro
 	if err != nil {
 		return shape, err
 	}
-	about, err := a.hubGet(ctx, "/api/models/"+model+"?expand[]=safetensors")
+	about, err := h.get(ctx, "/api/models/"+model+"?expand[]=safetensors")
 	if err != nil {
 		return shape, err
 	}
@@ -42,33 +60,44 @@ func (a *app) hubShape(ctx context.Context, model string) (plan.ModelShape, erro
 		} `json:"safetensors"`
 	}
 	if err := json.Unmarshal(about, &doc); err != nil || doc.Safetensors.Total == 0 {
-		return shape, errors.New("the hub does not tell its number of parameters")
+		return shape, errors.New("the model hub does not tell its number of parameters")
 	}
 	shape.Params = doc.Safetensors.Total
 	return shape, nil
 }
 
-func (a *app) hubGet(ctx context.Context, path string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, hubURL+path, nil)
-	if err != nil {
-		return nil, err
+func (h hub) get(ctx context.Context, path string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.url+path, nil)
+	if err != nil || req.URL.Host == "" {
+		return nil, errors.New("the model hub's address, HF_ENDPOINT, is not a URL")
 	}
 	req.Header.Set("User-Agent", "overbrainer/"+version)
-	if token := a.environ("HF_TOKEN"); token != "" {
-		a.hide(token)
-		req.Header.Set("Authorization", "Bearer "+token)
+	if h.token != "" && mayHoldToken(req.URL) {
+		req.Header.Set("Authorization", "Bearer "+h.token)
 	}
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, errors.New("the model hub does not answer")
+	if err == nil {
+		defer func() { _ = res.Body.Close() }()
+		switch res.StatusCode {
+		case http.StatusOK:
+			data, err := io.ReadAll(io.LimitReader(res.Body, hubBytes))
+			if err == nil {
+				return data, nil
+			}
+		case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+			return nil, fmt.Errorf("the model hub answers %d: there is no such model, or it is gated (set HF_TOKEN)", res.StatusCode)
+		default:
+			return nil, fmt.Errorf("the model hub answers %d", res.StatusCode)
+		}
 	}
-	defer res.Body.Close()
-	switch res.StatusCode {
-	case http.StatusOK:
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
-		return nil, fmt.Errorf("the model hub answers %d: there is no such model, or it is gated (set HF_TOKEN)", res.StatusCode)
-	default:
-		return nil, fmt.Errorf("the model hub answers %d", res.StatusCode)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return nil, fmt.Errorf("the model hub is too slow: no answer within %s", h.limit)
 	}
-	return io.ReadAll(io.LimitReader(res.Body, hubBytes))
+	return nil, errors.New("the model hub does not answer")
+}
+
+// mayHoldToken reports whether a token may go there: not in the clear over a
+// network.
+func mayHoldToken(u *url.URL) bool {
+	return u.Scheme == "https" || u.Hostname() == "127.0.0.1" || u.Hostname() == "localhost"
 }

@@ -26,24 +26,30 @@ func initCommand(a *app) *command {
 		text: `In a directory without a configuration it writes a commented project to start
 		from: one of ` + strings.Join(examples.Names(), ", ") + ` (the first unless -from
 		says otherwise). No file that is there is touched. In every project it looks
-		for the providers and pins them in ` + lockFile + `.`,
+		for the programs of the providers that the configuration names, starts them
+		to ask who they are, and pins them by version and SHA-256 in
+		` + lockFile + `. What is pinned stays so without -upgrade.`,
 		example: "$ mkdir sweep && overbrainer -chdir=sweep init -from=sweep",
 		register: func(f *flags) {
 			f.text(&from, "from", "EXAMPLE", "which project to start from: "+strings.Join(examples.Names(), ", "))
-			f.boolean(&upgrade, "upgrade", "pin the providers that are there now")
+			f.boolean(&upgrade, "upgrade", "move the pins to the programs that are there now")
 			in.register(f)
 		},
 		run: func(ctx context.Context, _ []string) error {
 			if err := a.starter(from); err != nil {
 				return err
 			}
-			if err := a.pin(ctx, upgrade); err != nil {
+			locks, err := a.readLocks()
+			if err != nil {
 				return err
 			}
-			p := &project{app: a}
+			p := &project{app: a, pins: &pins{locks: locks, upgrade: upgrade, sums: map[string]string{}}}
 			p.init()
 			defer p.close()
 			if err := p.read(ctx, in, config.Options{}); err != nil {
+				return err
+			}
+			if err := p.pin(ctx); err != nil {
 				return err
 			}
 			p.warn()
@@ -90,32 +96,4 @@ func (a *app) starter(from string) error {
 		fmt.Fprintln(a.out, "wrote "+name)
 	}
 	return nil
-}
-
-// pin writes the lock file: the bundled provider by its version, others by
-// digest. One that is pinned already stays so without upgrade.
-func (a *app) pin(_ context.Context, upgrade bool) error {
-	locks, err := a.readLocks()
-	if err != nil {
-		return err
-	}
-	locks[bundled] = lock{Name: bundled, Version: version}
-	found := a.plugins()
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		sum, err := fileSum(found[name])
-		if err != nil {
-			return err
-		}
-		have, pinned := locks[name]
-		if pinned && have.SHA256 != sum && !upgrade {
-			return &problem{code: "other_provider", message: fmt.Sprintf("%s is not the program that %s pins", found[name], lockFile),
-				hint: "overbrainer init -upgrade pins the one that is there, if that is what you want"}
-		}
-		locks[name] = lock{Name: name, Version: have.Version, SHA256: sum}
-	}
-	changed, err := a.writeLocks(locks)
-	if changed {
-		fmt.Fprintln(a.out, "wrote "+lockFile)
-	}
-	return err
 }

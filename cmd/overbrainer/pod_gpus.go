@@ -78,11 +78,11 @@ func podGPUsCommand(a *app) *command {
 				Empty:   "No GPU type passes.",
 			}
 			for _, r := range rows {
-				price := 0.0
+				price := "-"
 				if r.PriceUSD != nil {
-					price = *r.PriceUSD
+					price = fmt.Sprintf("%.2f", *r.PriceUSD)
 				}
-				t.Add(r.ID, fmt.Sprint(r.VRAMGB), figure(price), fmt.Sprint(r.MaxCount), r.Stock)
+				t.Add(r.ID, fmt.Sprint(r.VRAMGB), price, fmt.Sprint(r.MaxCount), r.Stock)
 			}
 			return t.Write(a.out, a.look(os.Stdout))
 		},
@@ -93,7 +93,7 @@ func gpuRows(catalog providers.Catalog, want gpuFilter) []gpuRow {
 	rows := []gpuRow{}
 	for _, g := range catalog.GPUs {
 		row := gpuRow{ID: g.ID, Name: g.Name, VRAMGB: g.VRAMGB, MaxCount: g.MaxCount, Stock: string(g.Stock), DataCenters: map[string]string{}}
-		if g.Price > 0 {
+		if g.Price > 0 || catalog.Free {
 			price := g.Price
 			row.PriceUSD = &price
 		}
@@ -108,7 +108,7 @@ func gpuRows(catalog providers.Catalog, want gpuFilter) []gpuRow {
 		}
 		switch {
 		case !there, !g.Offered, g.VRAMGB < want.minVRAM,
-			want.maxPrice > 0 && (g.Price <= 0 || g.Price > want.maxPrice),
+			want.maxPrice > 0 && (row.PriceUSD == nil || g.Price > want.maxPrice),
 			want.inStock && !stock.In(),
 			want.count > 1 && g.MaxCount < want.count:
 			continue

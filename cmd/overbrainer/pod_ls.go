@@ -10,22 +10,25 @@ import (
 
 	"github.com/overbrainer/overbrainer/internal/safetext"
 	"github.com/overbrainer/overbrainer/internal/ui"
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
 )
 
 // podRow is a pod in `pod ls -json`.
 type podRow struct {
-	RunID      string     `json:"run_id"` // "" where the pod does not say
-	PodID      string     `json:"pod_id"`
-	Address    string     `json:"address"`
-	Status     string     `json:"status"`
-	Kind       string     `json:"kind"`
-	Orphan     bool       `json:"orphan"`
-	GPUType    string     `json:"gpu_type"`
-	GPUCount   int        `json:"gpu_count"`
-	DataCenter string     `json:"data_center"`
-	RateUSD    *float64   `json:"hourly_usd"`
+	RunID      string   `json:"run_id"` // "" where the pod does not say
+	PodID      string   `json:"pod_id"`
+	Address    string   `json:"address"`
+	Status     string   `json:"status"`
+	Kind       string   `json:"kind"`
+	Orphan     bool     `json:"orphan"`
+	GPUType    string   `json:"gpu_type"`
+	GPUCount   int      `json:"gpu_count"`
+	DataCenter string   `json:"data_center"`
+	RateUSD    *float64 `json:"hourly_usd"`
+	// MonthlyUSD is what a stopped pod's disk costs, where it is known.
+	MonthlyUSD *float64   `json:"monthly_usd,omitempty"`
 	CreatedAt  *time.Time `json:"created_at"`
 	Note       string     `json:"note"`
 	// Fix ends it.
@@ -61,6 +64,7 @@ func podLsCommand(a *app) *command {
 				t.Add(cellOf(r.RunID), cellOf(r.PodID), cellOf(r.Status), cellOf(r.GPUType), figure(rate), created, cellOf(r.Note))
 			}
 			orphanWarnings(acc.app, rows)
+			secretWarnings(ctx, acc, list.Pods)
 			return rows, t, nil
 		},
 	}.command(a)
@@ -83,7 +87,10 @@ func podRows(pods []providers.Pod, st *state.State) []podRow {
 			RunID: p.Marker.RunID, PodID: p.ID, Status: string(p.Status), GPUType: p.GPUType, GPUCount: p.GPUCount,
 			DataCenter: p.DataCenter,
 		}
-		if p.RatePerHour > 0 {
+		switch {
+		case p.Status.Dead():
+			row.RateUSD, row.MonthlyUSD = plan.StoppedUSD(p)
+		case p.RatePerHour > 0:
 			row.RateUSD = &p.RatePerHour
 		}
 		if !p.CreatedAt.IsZero() {
@@ -178,12 +185,28 @@ func orphanWarnings(a *app, rows []podRow) {
 		}
 		text := "pod " + r.PodID + ": " + r.Note
 		if r.RateUSD != nil {
-			text += ", " + ui.Price(*r.RateUSD) + " an hour"
+			text += ", " + ui.Rates(*r.RateUSD, r.MonthlyUSD)
 		}
 		if r.Fix != "" {
 			text += "; ends with: " + r.Fix
 		}
 		a.warn(text)
+	}
+}
+
+// secretWarnings says which account secrets of the project nothing needs.
+func secretWarnings(ctx context.Context, acc *account, pods []providers.Pod) {
+	a := acc.app
+	if a.json || !acc.rented[acc.name].Description.Has(providers.CapSecrets) {
+		return
+	}
+	list, err := acc.provider.ListSecrets(ctx, "")
+	if err != nil {
+		a.warn("the account's secrets could not be read: " + err.Error())
+		return
+	}
+	for _, s := range plan.OrphanedSecrets(acc.st, pods, list, a.now()) {
+		a.warn("account secret " + s.Name + ": of run " + s.RunID + ", which the state does not know any more; ends with: overbrainer sweep")
 	}
 }
 

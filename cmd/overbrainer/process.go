@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
+	"strings"
 
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/providers/plugin"
@@ -23,14 +26,12 @@ func (p *project) process(ctx context.Context, name string) (*process, error) {
 		return have, nil
 	}
 	p.mu.Unlock()
-	program, args, err := p.app.providerProgram(name)
+	command, err := p.program(name)
 	if err != nil {
 		return nil, err
 	}
-	started, err := plugin.Start(ctx, plugin.Command{
-		Name: name, Path: program, Args: args, Environ: os.Environ(),
-		Log: p.app.logs.writer("provider." + name),
-	})
+	command.Environ, command.Log = os.Environ(), p.app.logs.writer("provider."+name)
+	started, err := plugin.Start(ctx, command)
 	if err != nil {
 		return nil, err
 	}
@@ -44,13 +45,28 @@ func (p *project) process(ctx context.Context, name string) (*process, error) {
 // bundled is the provider that is part of this program.
 const bundled = "runpod"
 
-// schema gives the form of a provider's block. The bundled one is asked
-// without a process; it is the same code.
+// schema gives the form of a provider's block.
 func (p *project) schema(ctx context.Context, name string) (providers.Schema, error) {
 	d, err := p.describe(ctx, name)
-	return d.Schema, err
+	if err != nil {
+		// Whose it is stands at the block that it is shown at.
+		return d.Schema, errors.New(strings.TrimPrefix(err.Error(), "provider "+name+": "))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.versions[name] = d.Version
+	return d.Schema, nil
 }
 
+// version gives the version of a provider that schema answered for.
+func (p *project) version(name string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.versions[name]
+}
+
+// describe asks a provider who it is. The bundled one is asked without a
+// process; it is the same code.
 func (p *project) describe(ctx context.Context, name string) (providers.Description, error) {
 	if name == bundled {
 		return p.app.bundledProvider().Describe(ctx)
@@ -59,22 +75,33 @@ func (p *project) describe(ctx context.Context, name string) (providers.Descript
 	if err != nil {
 		return providers.Description{}, err
 	}
-	return proc.provider.Describe(ctx)
+	d, err := proc.provider.Describe(ctx)
+	switch {
+	case err != nil:
+		return d, err
+	case d.Name != name:
+		return d, &problem{code: "other_provider", message: fmt.Sprintf("the program of provider %s says that it is provider %q %s; put it under its own name", name, d.Name, d.Version)}
+	case p.pins != nil:
+		err = p.pins.note(name, d)
+	}
+	return d, err
 }
 
 func (a *app) bundledProvider() providers.Provider {
 	return runpod.New(runpod.Options{Version: version, Build: buildID(), Environ: a.environ, Exe: a.exe})
 }
 
-// providerEnvironment holds the variables that a provider may look at: its
-// process does not see ours.
-func (a *app) providerEnvironment() map[string]string {
+// providerEnvironment holds the variables that a provider may look at, since
+// its process does not see ours: those that it names, and where its files may
+// lie. What is this program's own, such as OVERBRAINER_KEY, is for nobody else.
+func (a *app) providerEnvironment(name string, d providers.Description) map[string]string {
 	out := map[string]string{}
-	for _, name := range []string{
-		"RUNPOD_API_KEY", "OVERBRAINER_SIMULATOR", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME",
-	} {
-		if v := a.environ(name); v != "" {
-			out[name] = v
+	for _, variable := range append([]string{"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"}, d.Environment...) {
+		if strings.HasPrefix(variable, "OVERBRAINER_") && name != bundled {
+			continue
+		}
+		if v := a.environ(variable); v != "" {
+			out[variable] = v
 		}
 	}
 	return out

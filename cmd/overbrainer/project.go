@@ -27,9 +27,12 @@ type project struct {
 	cfg      *config.Config
 	warnings hcl.Diagnostics
 
-	mu     sync.Mutex // guards procs
-	procs  map[string]*process
-	rented map[string]apply.Rented
+	mu       sync.Mutex // guards procs and versions
+	procs    map[string]*process
+	versions map[string]string // of the providers whose schema was asked
+	rented   map[string]apply.Rented
+	// pins takes what init pins; nil for every other command.
+	pins *pins
 }
 
 // inputs are the flags of every command that reads the configuration.
@@ -62,7 +65,7 @@ func (a *app) open(ctx context.Context, in inputs, replace []string, sources map
 }
 
 func (p *project) init() {
-	p.procs, p.rented = map[string]*process{}, map[string]apply.Rented{}
+	p.procs, p.rented, p.versions = map[string]*process{}, map[string]apply.Rented{}, map[string]string{}
 }
 
 func (p *project) load(ctx context.Context, in inputs, replace []string, sources map[string][]byte) error {
@@ -83,7 +86,7 @@ func (p *project) load(ctx context.Context, in inputs, replace []string, sources
 func (p *project) read(ctx context.Context, in inputs, opt config.Options) error {
 	hashes := openHashes(p.app.dir)
 	defer hashes.save()
-	opt.Schema = p.schema
+	opt.Schema, opt.ProviderVersion = p.schema, p.version
 	opt.KnownProviders = p.app.providerNames()
 	opt.Vars.Environ = os.Environ()
 	opt.Vars.Files, opt.Vars.Flags = in.files, in.vars
@@ -219,7 +222,7 @@ func (p *project) startProvider(ctx context.Context, name string) (apply.Rented,
 		return apply.Rented{}, nil, err
 	}
 	block := p.cfg.Providers[name]
-	req := providers.ConfigureRequest{Values: map[string]any{}, Project: p.app.dir, Environment: p.app.providerEnvironment()}
+	req := providers.ConfigureRequest{Values: map[string]any{}, Project: p.app.dir, Environment: p.app.providerEnvironment(name, description)}
 	if block != nil {
 		for k, v := range block.Values {
 			req.Values[k] = v
@@ -267,7 +270,7 @@ func problems(block *config.Provider, name string, found []providers.Problem) hc
 			}
 			d.Subject = &r
 		} else if f.Attribute != "" {
-			d.Summary = fmt.Sprintf("provider %s, %s: %s", name, f.Attribute, f.Summary)
+			d.Summary = fmt.Sprintf("provider %s: %s", name, f.Summary)
 		}
 		diags = append(diags, d)
 	}

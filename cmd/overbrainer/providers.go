@@ -7,8 +7,10 @@ import (
 	"os"
 	"slices"
 
+	"github.com/overbrainer/overbrainer/internal/safetext"
 	"github.com/overbrainer/overbrainer/internal/ui"
 	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/providers/plugin"
 )
 
 func providersCommand(a *app) *command {
@@ -27,26 +29,16 @@ func providersCommand(a *app) *command {
 				return err
 			}
 			defer p.close()
-			type row struct {
-				Name    string `json:"name"`
-				Origin  string `json:"origin"`
-				Version string `json:"version"`
-				Where   string `json:"where"`
-			}
 			locks, err := a.readLocks()
 			if err != nil {
 				return err
 			}
-			rows := []row{}
-			t := ui.Table{Columns: []string{"PROVIDER", "ORIGIN", "VERSION", "BLOCK"}, Empty: "The configuration has no provider block."}
+			rows := []providerRow{}
+			t := ui.Table{Columns: []string{"PROVIDER", "VERSION", "REQUIRED", "SHA-256", "BLOCK", "FROM"}, Empty: "The configuration has no provider block."}
 			for _, name := range slices.Sorted(maps.Keys(p.cfg.Providers)) {
-				r := p.cfg.Providers[name].Range
-				one := row{Name: name, Origin: "bundled", Version: version, Where: fmt.Sprintf("%s:%d", r.Filename, r.Start.Line)}
-				if name != bundled {
-					one.Origin, one.Version = a.plugins()[name], locks[name].Version
-				}
+				one := p.providerRow(name, locks[name])
 				rows = append(rows, one)
-				t.Add(one.Name, one.Origin, orDash(one.Version), one.Where)
+				t.Add(one.Name, orDash(one.Version), orDash(one.Required), orDash(safetext.Cut(one.SHA256, 12)), one.Where, one.from())
 			}
 			if asJSON {
 				return ui.JSONLine(a.out, rows)
@@ -54,6 +46,41 @@ func providersCommand(a *app) *command {
 			return t.Write(a.out, a.look(os.Stdout))
 		},
 	}
+}
+
+// providerRow is a provider in `providers -json`.
+type providerRow struct {
+	Name     string `json:"name"`
+	Origin   string `json:"origin"` // bundled, or plugin
+	Version  string `json:"version"`
+	Required string `json:"required,omitempty"` // constraint
+	Source   string `json:"source,omitempty"`
+	Path     string `json:"path"`
+	SHA256   string `json:"sha256,omitempty"` // as pinned
+	Where    string `json:"where"`
+}
+
+// from says in the table where a provider comes from.
+func (r providerRow) from() string {
+	if r.Origin == "plugin" {
+		return r.Path
+	}
+	return r.Origin
+}
+
+func (p *project) providerRow(name string, l lock) providerRow {
+	r, required := p.cfg.Providers[name].Range, p.cfg.Settings.RequiredProviders[name]
+	row := providerRow{
+		Name: name, Origin: "bundled", Version: version, Required: required.Version, Source: required.Source,
+		Path: p.app.exe, Where: fmt.Sprintf("%s:%d", r.Filename, r.Start.Line),
+	}
+	if name != bundled {
+		row.Origin, row.Version, row.SHA256 = "plugin", l.Version, l.SHA256[platform]
+		if path, err := plugin.Find(name, p.app.pluginDirs()...); err == nil {
+			row.Path = path
+		}
+	}
+	return row
 }
 
 // attribute is an argument of a provider's block in `providers schema -json`.
@@ -67,7 +94,11 @@ type attribute struct {
 
 // described is a provider there.
 type described struct {
-	Version      string      `json:"version"`
+	Version string `json:"version"`
+	Path    string `json:"path"`
+	SHA256  string `json:"sha256,omitempty"`
+	// Environment names the variables that the provider reads.
+	Environment  []string    `json:"environment"`
 	Capabilities []string    `json:"capabilities"`
 	Attributes   []attribute `json:"attributes"`
 }
@@ -78,7 +109,8 @@ func providersSchemaCommand(a *app) *command {
 		name:     "providers schema",
 		synopsis: "what may stand in each provider's block",
 		usage:    "-json",
-		text:     "Prints the arguments that each provider found here takes.",
+		text: `Prints the arguments that each provider takes: the bundled one, and those
+		made by others that ` + lockFile + ` pins.`,
 		example:  "$ overbrainer providers schema -json",
 		register: func(f *flags) { f.boolean(&asJSON, "json", "as JSON") },
 		run: func(ctx context.Context, _ []string) error {
@@ -89,12 +121,25 @@ func providersSchemaCommand(a *app) *command {
 				FormatVersion string               `json:"format_version"`
 				Providers     map[string]described `json:"providers"`
 			}{plan.FormatVersion, map[string]described{}}
+			locks, err := a.readLocks()
+			if err != nil {
+				return err
+			}
 			for _, name := range a.providerNames() {
+				sum := locks[name].SHA256[platform]
+				if name != bundled && sum == "" {
+					fmt.Fprintf(a.err, "provider %s is here, but not pinned: overbrainer init does that once the configuration names it\n", name)
+					continue
+				}
+				command, err := p.program(name)
+				if err != nil {
+					return err
+				}
 				d, err := p.describe(ctx, name)
 				if err != nil {
 					return err
 				}
-				one := described{Version: d.Version, Capabilities: []string{}, Attributes: []attribute{}}
+				one := described{Version: d.Version, Path: command.Path, SHA256: sum, Environment: d.Environment, Capabilities: []string{}, Attributes: []attribute{}}
 				for _, c := range d.Capabilities {
 					one.Capabilities = append(one.Capabilities, string(c))
 				}

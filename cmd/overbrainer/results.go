@@ -12,8 +12,9 @@ import (
 	"github.com/overbrainer/overbrainer/state"
 )
 
-// results gives what the ended runs of the state left, by address.
-func results(st *state.State) map[string]config.RunResult {
+// results gives what the ended runs of the state left that will not run again,
+// by address.
+func results(st *state.State, cfg *config.Config) map[string]config.RunResult {
 	out := map[string]config.RunResult{}
 	settled := plan.Settled(st, nil)
 	for _, address := range st.Addresses() {
@@ -22,7 +23,11 @@ func results(st *state.State) map[string]config.RunResult {
 		case r.Volume != nil && r.Volume.ID != "":
 			out[address] = config.RunResult{ID: r.Volume.ID}
 		case r.Run != nil && r.Run.CurrentRun() != nil:
-			if result, ok := settled(address, r.Run.CurrentRun().Fingerprint); ok {
+			rerun := ""
+			if run := cfg.Run(address); run != nil {
+				rerun = run.Lifecycle.Rerun
+			}
+			if result, ok := settled(address, r.Run.CurrentRun().Fingerprint, rerun); ok {
 				out[address] = result
 			}
 		}

@@ -24,6 +24,8 @@ type runRow struct {
 	CostBasis  string  `json:"cost_basis"`
 	Seconds    float64 `json:"seconds"`
 	Dir        string  `json:"dir"`
+	// Waits: it has ended and its results are still on the pod.
+	Waits bool `json:"results_on_pod"`
 }
 
 func runListCommand(a *app) *command {
@@ -57,8 +59,12 @@ func runListCommand(a *app) *command {
 				if r.Reason != "" {
 					what += " (" + r.Reason + ")"
 				}
+				dir := r.Dir
+				if r.Waits {
+					dir = "not fetched, on pod " + r.PodID
+				}
 				t.Add(r.Address, what, orDash(r.GPUType), ui.USD(r.CostUSD),
-					ui.Span(time.Duration(r.Seconds*float64(time.Second))), r.Dir)
+					ui.Span(time.Duration(r.Seconds*float64(time.Second))), dir)
 			}
 			return t.Write(a.out, a.look(os.Stdout))
 		},
@@ -83,8 +89,8 @@ func rowOf(address string, run *state.Run, now time.Time) runRow {
 	row := runRow{
 		Address: address, State: string(run.Phase), Reason: string(run.Reason), ExitCode: run.ExitCode,
 		RunID: run.ID, PodID: run.PodID, GPUType: run.GPUType, DataCenter: run.DataCenter,
-		CostUSD: run.CostUSD, CostBasis: run.CostBasis,
-		Seconds: math.Round(elapsed(run, now)*10) / 10, Dir: run.Dir,
+		CostUSD: run.SpentUSD(now), CostBasis: run.CostBasis,
+		Seconds: math.Round(elapsed(run, now)*10) / 10, Dir: run.Dir, Waits: run.Waits(),
 	}
 	if row.CostBasis == "" {
 		row.CostBasis = "estimated"

@@ -33,6 +33,7 @@ func TestScripts(t *testing.T) {
 			"json":      jsonValueIs,
 			"alone":     alone,
 			"schema":    schema,
+			"provider":  buildProvider,
 		},
 	})
 }

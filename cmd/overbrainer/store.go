@@ -88,7 +88,7 @@ func elapsed(run *state.Run, now time.Time) float64 {
 		}
 		end = *run.EndedAt
 	}
-	return max(0, end.Sub(*run.StartedAt).Seconds())
+	return max(0, run.Pod.Nominal(end.Sub(*run.StartedAt)).Seconds())
 }
 
 // listed gives the runs of an address that are worth a row: the current one

@@ -29,14 +29,15 @@ func validateCommand(a *app) *command {
 		synopsis: "check the configuration, and nothing else",
 		usage:    "[-json]",
 		text: `Reads the configuration and tells everything that is wrong with it. It asks
-		no API, reads no state and needs no key.`,
+		no API, reads no state and needs no key, nor values of variables: what uses one
+		that has none is checked when it is planned.`,
 		example:  "$ overbrainer validate",
 		register: func(f *flags) { f.boolean(&asJSON, "json", "as JSON"); in.register(f) },
 		run: func(ctx context.Context, _ []string) error {
 			p := &project{app: a}
 			p.init()
 			defer p.close()
-			err := p.read(ctx, in, config.Options{})
+			err := p.read(ctx, in, config.Options{Vars: config.Vars{MayMiss: true}})
 			var wrong *diagnosed
 			if err != nil && !errors.As(err, &wrong) {
 				return err

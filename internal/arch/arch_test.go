@@ -41,6 +41,7 @@ var may = map[string][]string{
 	"internal/arch":              {},
 	"internal/crash":             {"state", "providers/runpod/sim"},
 	"examples":                   {},
+	"examples/provider-local":    {"providers", "providers/plugin"}, // what an author elsewhere can import
 	"tools":                      {},
 }
 

@@ -23,14 +23,15 @@ func Leftovers(w io.Writer, left []plan.Leftover, look Look) error {
 		}
 		cost := ""
 		switch {
+		case l.MonthlyUSD != nil && l.Hourly != nil:
+			cost = Rates(*l.Hourly, l.MonthlyUSD)
 		case l.MonthlyUSD != nil:
 			cost = USD(*l.MonthlyUSD) + " a month"
 		case l.Hourly == nil && (l.Kind == "secret" || l.Kind == "unanswered"):
 		case l.Hourly == nil:
 			cost = "at an unknown price"
 		case *l.Hourly > 0:
-			h := *l.Hourly
-			cost = fmt.Sprintf("%s an hour, %s a day, %s a month", Price(h), USD(h*24), USD(h*hoursAMonth))
+			cost = Rates(*l.Hourly, nil)
 		}
 		p.line("  ", look.paint(yellow, pad(l.Kind, 10)), " ", look.Bold(clean(name)))
 		for _, text := range []string{clean(l.Note), cost} {
@@ -45,4 +46,14 @@ func Leftovers(w io.Writer, left []plan.Leftover, look Look) error {
 		}
 	}
 	return p.err
+}
+
+// Rates says what something costs an hour, a day and a month, in USD; monthly
+// is given for what is billed by the month.
+func Rates(hourly float64, monthly *float64) string {
+	month := hourly * hoursAMonth
+	if monthly != nil {
+		month = *monthly
+	}
+	return fmt.Sprintf("%s an hour, %s a day, %s a month", Price(hourly), USD(hourly*24), USD(month))
 }

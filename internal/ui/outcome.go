@@ -31,7 +31,11 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		if r.Detached {
 			what = "goes on"
 		}
-		t.Add(r.Address, what, Span(time.Duration(r.Seconds*float64(time.Second))), USD(r.CostUSD), r.Dir)
+		where := r.Dir
+		if r.Waits {
+			where = "not fetched, on pod " + r.PodID
+		}
+		t.Add(r.Address, what, Span(time.Duration(r.Seconds*float64(time.Second))), USD(r.CostUSD), where)
 	}
 	if len(t.Rows) > 0 {
 		p.line()

@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/overbrainer/overbrainer/plan"
@@ -75,7 +76,14 @@ func (v planView) steps() {
 	if v.plan.Project.Simulated {
 		where = " on the simulator (nothing is rented, nothing is paid)"
 	}
-	v.line(v.look.Bold("overbrainer will do this" + where + ":"))
+	head := "overbrainer will do this" + where + ":"
+	if !slices.ContainsFunc(shown, func(s *plan.Step) bool { return s.Action != plan.Hold }) {
+		head = "No changes. Held until you say so:"
+		if v.plan.HasChanges() {
+			head = "No run and no volume changes. Held until you say so:"
+		}
+	}
+	v.line(v.look.Bold(head))
 	var before *plan.Step
 	for _, s := range shown {
 		v.line()

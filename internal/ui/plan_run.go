@@ -21,7 +21,7 @@ func (v planView) run(s, before *plan.Step) {
 	offers := v.plan.Offers[s.Address]
 	if before != nil && before.Run != nil && before.Action == s.Action && len(offers) > 0 &&
 		reflect.DeepEqual(offers, v.plan.Offers[before.Address]) &&
-		before.Run.Cap == s.Run.Cap && reflect.DeepEqual(before.Cost, s.Cost) {
+		before.Run.Cap == s.Run.Cap && disk(before.Run.Target) == disk(s.Run.Target) && reflect.DeepEqual(before.Cost, s.Cost) {
 		v.field("placed", "like "+clean(before.Address)+", at most "+usd(s.Cost.MaxUSD))
 		return
 	}
@@ -55,6 +55,7 @@ func (v planView) placing(s *plan.Step, offers []plan.Offer) {
 		rate += fmt.Sprintf(", with its disk %s", Price(*s.Cost.HourlyUSD))
 	}
 	v.field("price", rate)
+	v.field("disk", disk(s.Run.Target))
 	if e := s.Run.Target.Estimate; e != nil {
 		v.field("vram", fmt.Sprintf("at least %d GB, estimated for %s", s.Run.Target.VRAMFloorGB, clean(e.Model)))
 	}
@@ -70,6 +71,18 @@ func (v planView) placing(s *plan.Step, offers []plan.Offer) {
 	} else {
 		v.field("else", "nothing: no other type passes the limits and is in stock")
 	}
+}
+
+// disk says how large the pod's own disk is where the target does not leave it
+// to the default.
+func disk(t plan.TargetSpec) string {
+	switch {
+	case t.DiskGB <= 0 || t.DiskFrom == "default":
+		return ""
+	case t.DiskFrom == "template":
+		return fmt.Sprintf("%d GB, from template %s", t.DiskGB, clean(t.Template))
+	}
+	return fmt.Sprintf("%d GB, from the configuration", t.DiskGB)
 }
 
 // where names the places that an offer is bound to.

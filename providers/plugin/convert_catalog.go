@@ -32,7 +32,9 @@ func catalogTo(c providers.Catalog) *providerpb.CatalogResponse {
 				}),
 			}
 		}),
-		ServerTime: timeTo(c.ServerTime),
+		ServerTime:   timeTo(c.ServerTime),
+		Free:         c.Free,
+		DiskIncluded: c.DiskIncluded,
 	}
 }
 
@@ -55,7 +57,9 @@ func catalogFrom(p *providerpb.CatalogResponse) providers.Catalog {
 				}),
 			}
 		}),
-		ServerTime: timeFrom(p.GetServerTime()),
+		ServerTime:   timeFrom(p.GetServerTime()),
+		Free:         p.GetFree(),
+		DiskIncluded: p.GetDiskIncluded(),
 	}
 }
 

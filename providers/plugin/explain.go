@@ -69,18 +69,18 @@ func checkProgram(c Command) error {
 	case info.Mode().Perm()&0o111 == 0:
 		return fail(NotExecutable, "is not executable (mode %04o); chmod +x it", info.Mode().Perm())
 	}
+	if machine, ok := otherMachine(c.Path); ok {
+		return fail(WrongSystem, "is built for %s, this machine is %s/%s; install the build for it",
+			machine, runtime.GOOS, runtime.GOARCH)
+	}
 	if c.SHA256 != "" {
 		sum, err := Digest(c.Path)
 		if err != nil {
 			return fail(Broken, "%v", err)
 		}
 		if sum != strings.ToLower(c.SHA256) {
-			return fail(WrongDigest, "has SHA-256 %s, the lock file says %s; if the change is meant, run overbrainer init", sum, c.SHA256)
+			return fail(WrongDigest, "has SHA-256 %s, the lock file says %s; it was not started. If the change is meant, overbrainer init -upgrade pins the new one", sum, c.SHA256)
 		}
-	}
-	if machine, ok := otherMachine(c.Path); ok {
-		return fail(WrongSystem, "is built for %s, this machine is %s/%s; install the build for it",
-			machine, runtime.GOOS, runtime.GOARCH)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/overbrainer/overbrainer/providers"
 )
@@ -16,20 +18,38 @@ const programPrefix = "overbrainer-provider-"
 
 // Find looks for the program of an external provider in the directories, in
 // order. The first that has an entry of the name counts, whatever it is, so that
-// Start can say what is wrong with it. An error names where it was looked for.
+// Start can say what is wrong with it. An error is a *StartError that names
+// where it was looked for.
 func Find(name string, dirs ...string) (string, error) {
-	var looked []string
+	dirs = slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return dir == "" })
 	for _, dir := range dirs {
-		if dir == "" {
-			continue
-		}
 		path := filepath.Join(dir, programPrefix+name)
 		if _, err := os.Lstat(path); err == nil {
 			return path, nil
 		}
-		looked = append(looked, path)
 	}
-	return "", fmt.Errorf("no provider %q: looked for %v; put its program there, or correct the name", name, looked)
+	return "", &StartError{Name: name, Path: programPrefix + name, Reason: Missing,
+		Message: "is in none of " + strings.Join(dirs, ", ") + "; put the program into one of them, then run overbrainer init"}
+}
+
+// Names lists the providers whose programs are in the directories, sorted.
+// Directories that cannot be read have none.
+func Names(dirs ...string) []string {
+	var names []string
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			name, is := strings.CutPrefix(e.Name(), programPrefix)
+			if is && name != "" && !e.IsDir() && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Digest is the SHA-256 of a file in lower-case hex.

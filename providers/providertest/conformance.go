@@ -50,6 +50,7 @@ type suite struct {
 	description providers.Description
 	ctx         context.Context
 	n           int
+	free        bool // as the catalog said when the last request was made
 }
 
 func newSuite(t *testing.T, s Subject) *suite {
@@ -77,7 +78,8 @@ func (s *suite) request(t *testing.T) providers.CreatePod {
 		t.Fatal(err)
 	}
 	for _, g := range c.GPUs {
-		if g.Offered && g.Stock.In() && g.Price > 0 {
+		if g.Offered && g.Stock.In() && (g.Price > 0 || c.Free) {
+			s.free = c.Free
 			s.n++
 			run := fmt.Sprintf("train-20261129-%d", s.n)
 			return providers.CreatePod{
@@ -150,6 +152,9 @@ func testCatalog(t *testing.T, s *suite) {
 			seen[g.ID] = true
 			if g.Price < 0 || g.VRAMGB < 0 || g.MaxCount < 0 || g.Stock == "" {
 				t.Errorf("%+v", g)
+			}
+			if c.Free && g.Price != 0 {
+				t.Errorf("%s has a price where everything is free: %v", g.ID, g.Price)
 			}
 		}
 		if age := time.Since(c.ServerTime); !c.ServerTime.IsZero() && (age < -24*time.Hour || age > 24*time.Hour) {

@@ -29,7 +29,7 @@ func testPodLife(t *testing.T, s *suite) {
 		if p.ID != made.ID || p.Name != req.Marker.Attempt || p.Marker != req.Marker {
 			t.Errorf("%s: pod %q named %q with marker %+v", what, p.ID, p.Name, p.Marker)
 		}
-		if p.GPUType != req.GPUType || p.GPUCount != 1 || p.RatePerHour <= 0 || p.DiskGB != req.DiskGB {
+		if p.GPUType != req.GPUType || p.GPUCount != 1 || p.RatePerHour <= 0 != s.free || p.DiskGB != req.DiskGB {
 			t.Errorf("%s: %d × %s, %v USD an hour, disk %d", what, p.GPUCount, p.GPUType, p.RatePerHour, p.DiskGB)
 		}
 		if p.Status.Dead() || p.Status == providers.UnknownStatus || p.CreatedAt.IsZero() {

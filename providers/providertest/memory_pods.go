@@ -150,12 +150,21 @@ func (m *Memory) DeletePod(_ context.Context, id string) (bool, error) {
 
 // Log appends lines of the container to a pod's log.
 func (m *Memory) Log(id string, lines ...string) {
+	m.log(id, providers.LogContainer, lines)
+}
+
+// LogSystem appends lines of the host to a pod's log.
+func (m *Memory) LogSystem(id string, lines ...string) {
+	m.log(id, providers.LogSystem, lines)
+}
+
+func (m *Memory) log(id string, source providers.LogSource, lines []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, text := range lines {
 		at := m.Now().UTC().Format("2006-01-02T15:04:05Z")
 		m.logs[id] = append(m.logs[id], providers.LogLine{
-			Cursor: at + "/" + strconv.Itoa(len(m.logs[id])+1), Time: at, Source: providers.LogContainer, Text: text,
+			Cursor: at + "/" + strconv.Itoa(len(m.logs[id])+1), Time: at, Source: source, Text: text,
 		})
 	}
 	m.signal()

@@ -4,7 +4,7 @@
 //	func TestLocal(t *testing.T) {
 //		statetest.Run(t, func(t *testing.T) statetest.Place {
 //			dir := t.TempDir()
-//			return statetest.Place{Open: func() state.Store { return state.Local(dir, "1") }}
+//			return statetest.Place{Open: func() state.Store { return state.Local(dir, "1") }, …}
 //		})
 //	}
 package statetest
@@ -24,10 +24,12 @@ import (
 type Place struct {
 	// Open gives a new store on the place, as another process would have it.
 	Open func() state.Store
+	// Put replaces the document behind everybody's back.
+	Put func(t *testing.T, data []byte)
 	// Crash runs an update that raises the count of "crash" in another process
 	// and ends that process without warning: at "before", when change has run
 	// and nothing is written, or at "after", when all is written and the lock
-	// is still held. Nil = the implementation has no such moments.
+	// is still held.
 	Crash func(t *testing.T, moment string)
 }
 
@@ -49,6 +51,10 @@ func Run(t *testing.T, place func(t *testing.T) Place) {
 		{"claims exclude each other", claims},
 		{"crash between write and unlock", crash},
 		{"large state", large},
+		{"a newer version is refused and left alone", newer},
+		{"another project's state is refused", otherLineage},
+		{"an older state put back is noticed", olderSerial},
+		{"a damaged state is an error", damaged},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, place(t)) })
 	}
@@ -254,9 +260,6 @@ func claims(t *testing.T, p Place) {
 }
 
 func crash(t *testing.T, p Place) {
-	if p.Crash == nil {
-		t.Skip("the store has no moment to crash at")
-	}
 	update(t, p.Open(), Count("a"))
 	for moment, want := range map[string]int{"before": 0, "after": 1} {
 		had := read(t, p.Open()).Spend["crash"].Runs
@@ -270,6 +273,10 @@ func crash(t *testing.T, p Place) {
 }
 
 func large(t *testing.T, p Place) {
+	each := 25 << 10 // 50 MB in all
+	if testing.Short() {
+		each = 1 << 10
+	}
 	store := p.Open()
 	update(t, store, func(s *state.State) error {
 		for i := range 2000 {
@@ -277,12 +284,14 @@ func large(t *testing.T, p Place) {
 			id := fmt.Sprintf("sweep-%d", i)
 			s.Resources[addr] = &state.Resource{Type: "run", Provider: "runpod", Run: &state.RunResource{
 				Current: id,
-				Runs:    []*state.Run{{ID: id, Phase: state.Succeeded, Message: strings.Repeat("x", 500)}},
+				Runs:    []*state.Run{{ID: id, Phase: state.Succeeded, Message: strings.Repeat("x", each)}},
 			}}
 		}
 		return nil
 	})
-	if got := read(t, p.Open()); len(got.Resources) != 2000 || got.Resources["run.sweep[1999]"].Run.CurrentRun() == nil {
+	update(t, store, Count("a"))
+	got := read(t, p.Open())
+	if last := got.Resources["run.sweep[1999]"]; len(got.Resources) != 2000 || len(last.Run.CurrentRun().Message) != each || got.Spend["a"].Runs != 1 {
 		t.Errorf("%d of 2000 resources came back", len(got.Resources))
 	}
 }

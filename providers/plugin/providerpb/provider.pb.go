@@ -738,10 +738,14 @@ func (x *CatalogRequest) GetMinCuda() string {
 }
 
 type CatalogResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Gpus          []*GpuType             `protobuf:"bytes,1,rep,name=gpus,proto3" json:"gpus,omitempty"`
-	DataCenters   []*DataCenter          `protobuf:"bytes,2,rep,name=data_centers,json=dataCenters,proto3" json:"data_centers,omitempty"`
-	ServerTime    *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=server_time,json=serverTime,proto3" json:"server_time,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Gpus        []*GpuType             `protobuf:"bytes,1,rep,name=gpus,proto3" json:"gpus,omitempty"`
+	DataCenters []*DataCenter          `protobuf:"bytes,2,rep,name=data_centers,json=dataCenters,proto3" json:"data_centers,omitempty"`
+	ServerTime  *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=server_time,json=serverTime,proto3" json:"server_time,omitempty"`
+	// Nothing here costs anything: a price and a rate of 0 are known to be 0.
+	Free bool `protobuf:"varint,4,opt,name=free,proto3" json:"free,omitempty"`
+	// The price of a pod holds that of its disk.
+	DiskIncluded  bool `protobuf:"varint,5,opt,name=disk_included,json=diskIncluded,proto3" json:"disk_included,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -795,6 +799,20 @@ func (x *CatalogResponse) GetServerTime() *timestamppb.Timestamp {
 		return x.ServerTime
 	}
 	return nil
+}
+
+func (x *CatalogResponse) GetFree() bool {
+	if x != nil {
+		return x.Free
+	}
+	return false
+}
+
+func (x *CatalogResponse) GetDiskIncluded() bool {
+	if x != nil {
+		return x.DiskIncluded
+	}
+	return false
 }
 
 type GpuType struct {
@@ -3112,12 +3130,14 @@ const file_overbrainer_provider_v1_provider_proto_rawDesc = "" +
 	"\x0eCatalogRequest\x12\x14\n" +
 	"\x05cloud\x18\x01 \x01(\tR\x05cloud\x12\x1b\n" +
 	"\tgpu_count\x18\x02 \x01(\x05R\bgpuCount\x12\x19\n" +
-	"\bmin_cuda\x18\x03 \x01(\tR\aminCuda\"\xcc\x01\n" +
+	"\bmin_cuda\x18\x03 \x01(\tR\aminCuda\"\x85\x02\n" +
 	"\x0fCatalogResponse\x124\n" +
 	"\x04gpus\x18\x01 \x03(\v2 .overbrainer.provider.v1.GpuTypeR\x04gpus\x12F\n" +
 	"\fdata_centers\x18\x02 \x03(\v2#.overbrainer.provider.v1.DataCenterR\vdataCenters\x12;\n" +
 	"\vserver_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"serverTime\"\xf1\x01\n" +
+	"serverTime\x12\x12\n" +
+	"\x04free\x18\x04 \x01(\bR\x04free\x12#\n" +
+	"\rdisk_included\x18\x05 \x01(\bR\fdiskIncluded\"\xf1\x01\n" +
 	"\aGpuType\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x17\n" +

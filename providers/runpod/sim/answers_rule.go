@@ -72,6 +72,8 @@ func (s *server) scriptRule(a scriptAnswer, catalog []byte) (*rule, error) {
 func bendTo(body map[string]any, alias string) func(*knobs) {
 	return func(k *knobs) {
 		k.force, k.alias = true, alias
+		_, told := body["gpu"]
+		k.anyGPU = !told
 		if n, is := body["cost"].(json.Number); is {
 			k.cost, _ = n.Float64()
 		}

@@ -1,13 +1,16 @@
 package sim
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // bend applies what a fault does to a pod that is being made. mu is held.
 func (s *server) bend(p *pod, k knobs) {
 	if k.price > 0 {
 		p.cost *= k.price
 	}
-	if k.cost > 0 {
+	if k.cost > 0 && !(k.anyGPU && s.priceOfAnother(p, k.cost)) {
 		p.cost = k.cost
 	}
 	if k.center != "" {
@@ -28,6 +31,24 @@ func (s *server) bend(p *pod, k knobs) {
 		p.cuda = k.cuda
 	}
 	p.gpus = max(0, p.gpus-k.lessGPUs)
+}
+
+// priceOfAnother reports whether a cost is what the catalog says of another
+// type than the pod's: an answer that names no type was written for whichever
+// is asked for first, and a pod of the next one costs its own price. mu is
+// held.
+func (s *server) priceOfAnother(p *pod, cost float64) bool {
+	for _, g := range s.cat.GPUs {
+		if p.req.GPU == nil || g.ID == p.req.GPU.ID {
+			continue
+		}
+		for _, o := range []*offer{g.Secure, g.Community} {
+			if o != nil && math.Abs(o.Price*float64(max(1, p.gpus))-cost) < 1e-9 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // holds reports whether something keeps a pod's container from starting: a

@@ -28,6 +28,7 @@ type knobs struct {
 	force      bool          // no stock needed
 	price      float64       // factor on the price; 0: 1
 	cost       float64       // price an hour; 0: the catalog's
+	anyGPU     bool          // the cost was told of no GPU type in particular
 	center     string        // where it lands, whatever was asked
 	elsewhere  bool          // lands where it was not asked to
 	cloud      string        // the cloud it is told to be in

@@ -87,13 +87,17 @@ func (f *faults) fillPod(m map[string]any, id string) any {
 	p := f.s.pods[id]
 	if p != nil {
 		real, _ = clone(p.view()).(map[string]any)
+		m = maps.Clone(m)
+		delete(m, "id")
+		if cost, is := m["cost"].(json.Number); is && m["gpu"] == nil {
+			if usd, err := cost.Float64(); err == nil && f.s.priceOfAnother(p, usd) {
+				delete(m, "cost")
+			}
+		}
 	}
 	f.s.mu.Unlock()
 	if real == nil {
 		real = map[string]any{}
-	} else {
-		m = maps.Clone(m)
-		delete(m, "id")
 	}
 	out := overlay(real, m)
 	if ssh, is := out["ssh"].(map[string]any); is {

@@ -1,0 +1,267 @@
+package state
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"time"
+)
+
+// RemoteStore keeps the state in a Backend. Like LocalStore it may be used
+// concurrently, notices a document that was replaced under it, and saves what
+// cannot be written in the project's directory.
+//
+// Each write carries an ID that the state keeps among its last ones. When an
+// answer is lost, reading back tells whether the write was done, even where
+// others have written since: it is neither repeated nor reported as lost.
+type RemoteStore struct {
+	core
+	backend Backend
+	wait    time.Duration
+	holder  ClaimHolder
+	// unended are the locks of ours that could not be given back: the server
+	// may hold them yet. Guarded by mu.
+	unended map[string]bool
+}
+
+// RemoteOptions are what a RemoteStore needs to know of its surroundings.
+type RemoteOptions struct {
+	Dir     string // the project's, for what is saved
+	Version string // overbrainer's own, recorded in what it writes
+	// Wait is how long a transaction waits for others, and for a server that
+	// does not answer; 0 = DefaultRemoteWait.
+	Wait   time.Duration
+	Holder ClaimHolder
+	// TempDir and LastResort are as in Rescue.
+	TempDir    string
+	LastResort interface{ Write([]byte) (int, error) }
+}
+
+// DefaultRemoteWait is how long a transaction waits when nothing else is asked.
+const DefaultRemoteWait = 30 * time.Second
+
+// How often a lock or a lost answer is tried again.
+const (
+	remotePollFirst = 50 * time.Millisecond
+	remotePollMost  = 2 * time.Second
+	// endTimeout is for giving a lock back after the caller's context ended.
+	endTimeout = 10 * time.Second
+)
+
+// Remote gives the store on a backend. Nothing is read or made yet.
+func Remote(b Backend, o RemoteOptions) *RemoteStore {
+	r := &RemoteStore{core: newCore(o.Dir, b.Where(), o.Version), backend: b, wait: o.Wait, holder: o.Holder, unended: map[string]bool{}}
+	r.tempDir, r.lastResort = o.TempDir, o.LastResort
+	if r.wait <= 0 {
+		r.wait = DefaultRemoteWait
+	}
+	return r
+}
+
+// Where names the backend, without secrets.
+func (r *RemoteStore) Where() string { return r.path }
+
+// Read gives the state as it is, see Store. It waits for no lock.
+//
+// Errors: *BackendError, *DamagedError, *NewerError, *ReplacedError.
+func (r *RemoteStore) Read(ctx context.Context) (*State, error) {
+	before := r.lastSeen()
+	data, err := r.backend.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cur, err := r.decode(loaded{path: r.path, data: data}, before)
+	if err != nil {
+		return nil, err
+	}
+	if cur.state == nil {
+		return New(""), nil
+	}
+	return cur.state, nil
+}
+
+// Update runs change in a transaction, see Store. Besides what Read fails with
+// it fails with *LockedError and *WriteError; what change would have written is
+// then saved as a copy that the error names.
+func (r *RemoteStore) Update(ctx context.Context, change func(*State) error) (*State, error) {
+	return r.enqueue(ctx, change, r.transact)
+}
+
+// transact writes a batch, as often as it takes to know that it is written.
+func (r *RemoteStore) transact(batch []*update) error {
+	ctx, cancel := together(batch)
+	defer cancel()
+	w := &writing{r: r}
+	for wait := r.patience(); ; {
+		err := r.attempt(ctx, batch, w)
+		if !again(err) {
+			return err
+		}
+		if wait.pause(ctx) {
+			continue
+		}
+		// What was sent last is what may have been written.
+		return r.save(&WriteError{Path: r.path, Err: err, Unsure: w.unsure != nil}, w.data)
+	}
+}
+
+// attempt does one transaction on what has not landed yet.
+func (r *RemoteStore) attempt(ctx context.Context, batch []*update, w *writing) error {
+	tx, id, err := r.begin(ctx)
+	if err != nil {
+		return w.failed(err, batch)
+	}
+	defer r.end(ctx, tx, id)
+	before := r.lastSeen()
+	data, err := tx.Read(ctx)
+	if err != nil {
+		return w.failed(err, batch)
+	}
+	cur, err := r.decode(loaded{path: r.path, data: data}, before)
+	if err != nil {
+		return w.failed(err, batch)
+	}
+	w.settle(cur)
+	w.ctx, w.tx = ctx, tx
+	left := waiting(batch)
+	if len(left) == 0 {
+		return nil
+	}
+	return r.commitOn(cur, left, w)
+}
+
+// begin waits for the lock, and gives its ID. One whose holder is dead, as far
+// as can be told, is ended.
+func (r *RemoteStore) begin(ctx context.Context) (Transaction, string, error) {
+	lock := Lock{
+		ID: newClaimID(), Operation: "update", Version: r.version, Path: filepath.Base(r.dir),
+		Who:     r.holder.Who + "@" + r.holder.Host,
+		Info:    fmt.Sprintf("pid=%d process=%s", r.holder.PID, r.holder.Process),
+		Created: time.Now().UTC(),
+	}
+	for wait := r.patience(); ; {
+		tx, err := r.backend.Begin(ctx, lock)
+		var held *HeldError
+		if !errors.As(err, &held) {
+			return tx, lock.ID, err
+		}
+		if held.Expired || r.dead(held.Lock) {
+			var gone *NoLockError
+			if err := r.backend.Unlock(ctx, held.Lock.ID); err == nil || errors.As(err, &gone) {
+				continue
+			}
+		}
+		if !wait.pause(ctx) {
+			if err := ctx.Err(); err != nil {
+				return nil, "", err
+			}
+			return nil, "", r.locked(held.Lock)
+		}
+	}
+}
+
+func (r *RemoteStore) locked(l Lock) error {
+	pid, _ := l.process()
+	who, host := splitWho(l.Who)
+	return &LockedError{Path: r.path, Waited: r.wait, ID: l.ID, Holder: LockHolder{Who: who, Host: host, PID: pid, Since: l.Created}}
+}
+
+// dead reports whether nobody stands behind a lock: it is one that we failed to
+// give back, or was left by a process of this machine that is no more.
+func (r *RemoteStore) dead(l Lock) bool {
+	r.mu.Lock()
+	left := r.unended[l.ID]
+	r.mu.Unlock()
+	if left {
+		return true
+	}
+	pid, identity := l.process()
+	if _, host := splitWho(l.Who); pid == 0 || host != r.holder.Host {
+		return false
+	}
+	alive := r.holder.Alive
+	if alive == nil {
+		alive = ProcessAlive
+	}
+	return !alive(pid, identity)
+}
+
+// end gives the lock back, even when nobody waits any more.
+func (r *RemoteStore) end(ctx context.Context, tx Transaction, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	defer cancel()
+	if tx.End(ctx) != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.unended[id] = true
+	}
+}
+
+// Push replaces the whole state by s, see LocalStore.Push. What it replaces by
+// force is first saved in the project's directory.
+func (r *RemoteStore) Push(ctx context.Context, s *State, force bool) error {
+	tx, id, err := r.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.end(ctx, tx, id)
+	before := r.lastSeen()
+	data, err := tx.Read(ctx)
+	if err != nil {
+		return err
+	}
+	cur, err := r.decode(loaded{path: r.path, data: data}, before)
+	if err != nil && !force {
+		return err
+	}
+	next, out, err := r.pushed(cur, s, force)
+	if err != nil {
+		return err
+	}
+	if data != nil && sha256.Sum256(data) != sha256.Sum256(out) {
+		if _, err := r.saveIn(r.dir, replacedInfix, data); err != nil {
+			return &WriteError{Path: r.path, Err: fmt.Errorf("the state there cannot be saved first: %w", err)}
+		}
+	}
+	if err := tx.Write(ctx, out); err != nil {
+		var unsure *UnsureError
+		return r.save(&WriteError{Path: r.path, Err: err, Unsure: errors.As(err, &unsure)}, out)
+	}
+	r.remember(next, out)
+	return nil
+}
+
+// Unlock ends a transaction's lock by force.
+func (r *RemoteStore) Unlock(ctx context.Context, id string) error { return r.backend.Unlock(ctx, id) }
+
+// patience is how long something is tried again, with growing pauses.
+type patience struct {
+	until time.Time
+	next  time.Duration
+}
+
+func (r *RemoteStore) patience() *patience {
+	return &patience{until: time.Now().Add(r.wait), next: remotePollFirst}
+}
+
+// pause waits a little; false when there is no time left or nobody waits.
+func (p *patience) pause(ctx context.Context) bool {
+	left := time.Until(p.until)
+	if left <= 0 || ctx.Err() != nil {
+		return false
+	}
+	// Half of it at random, so that those who wait do not meet again.
+	d := min(p.next/2+rand.N(p.next/2), left)
+	p.next = min(p.next*2, remotePollMost)
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,117 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// keptWrites is how many writes a state remembers: more than others can do
+// while one who lost an answer reads back.
+const keptWrites = 32
+
+// writing is one batch on its way, over several attempts.
+type writing struct {
+	r     *RemoteStore
+	ctx   context.Context
+	tx    Transaction
+	data  []byte // what was sent last
+	tries []try
+	// unsure is the last lost answer that reading back has not settled.
+	unsure error
+}
+
+// try is one write: its ID and what was in it.
+type try struct {
+	id      string
+	updates []*update
+}
+
+// stamp gives the write an ID that the state keeps.
+func (w *writing) stamp(work *State, accepted []*update) {
+	id := newClaimID()
+	w.tries = append(w.tries, try{id: id, updates: accepted})
+	kept := work.Writes[max(0, len(work.Writes)-keptWrites+1):]
+	work.Writes = append(slices.Clone(kept), id)
+}
+
+// write sends the document. What was sent is not taken back when the caller's
+// context ends: the answer is needed to know.
+func (w *writing) write(cur loaded, data []byte) error {
+	if cur.state != nil && cur.version < Version && cur.data != nil {
+		if _, err := w.r.saveIn(w.r.dir, replacedInfix, cur.data); err != nil {
+			return &WriteError{Path: w.r.path, Err: err}
+		}
+	}
+	w.data = data
+	err := w.tx.Write(context.WithoutCancel(w.ctx), data)
+	var unsure *UnsureError
+	if errors.As(err, &unsure) {
+		w.unsure = err
+	}
+	return err
+}
+
+// settle looks for earlier tries in what was read. Those found have landed.
+func (w *writing) settle(cur loaded) {
+	w.unsure = nil
+	if cur.state == nil {
+		return
+	}
+	for _, t := range w.tries {
+		if slices.Contains(cur.state.Writes, t.id) {
+			for _, u := range t.updates {
+				u.landed, u.err, u.written = true, nil, cur.data
+			}
+		}
+	}
+}
+
+// failed is what a transaction that came to nothing means. While the answer to
+// a write is outstanding everything is tried again.
+func (w *writing) failed(err error, batch []*update) error {
+	if w.unsure != nil {
+		return &UnsureError{Err: err}
+	}
+	return w.r.rescue(err, waiting(batch))
+}
+
+func waiting(batch []*update) []*update {
+	var left []*update
+	for _, u := range batch {
+		if !u.landed {
+			left = append(left, u)
+		}
+	}
+	return left
+}
+
+// together gives a context that ends when nobody in the batch waits any more.
+func together(batch []*update) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(batch[0].ctx))
+	var left atomic.Int64
+	left.Store(int64(len(batch)))
+	stops := make([]func() bool, 0, len(batch))
+	for _, u := range batch {
+		stops = append(stops, context.AfterFunc(u.ctx, func() {
+			if left.Add(-1) == 0 {
+				cancel()
+			}
+		}))
+	}
+	return ctx, func() {
+		for _, stop := range stops {
+			stop()
+		}
+		cancel()
+	}
+}
+
+func splitWho(who string) (user, host string) {
+	if i := strings.LastIndexByte(who, '@'); i >= 0 {
+		return who[:i], who[i+1:]
+	}
+	return who, ""
+}
