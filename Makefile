@@ -7,7 +7,7 @@ LINT     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BINARY   := bin/overbrainer
 N        ?= 200
 
-.PHONY: all build install quickstart setup test test-all crash crash-faults chaos lint guard generate generate-check fmt clean
+.PHONY: all build install quickstart setup test test-all crash crash-faults chaos lint policy guard generate generate-check fmt clean
 
 all: build
 
@@ -49,6 +49,9 @@ lint: setup
 	$(GO) vet -tags crash ./cmd/overbrainer ./internal/remote
 	$(GO) run $(LINT) run ./...
 	sh scripts/shellcheck.sh
+
+policy: ## the policy of examples/ci, run by the engine pinned in tools/opa over real plans
+	$(GO) test -run '^TestPolicy$$' -timeout 20m ./cmd/overbrainer
 
 generate: ## the gRPC code from provider.proto, with the generators pinned in tools/
 	sh providers/plugin/proto/generate.sh

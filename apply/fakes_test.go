@@ -405,6 +405,7 @@ type world struct {
 	eval       Evaluator
 	secretVals map[string]string
 	specs      []PodSpec
+	parallel   int
 }
 
 func newWorld(t *testing.T) *world {
@@ -494,7 +495,7 @@ func (w *world) engine() *Engine {
 			defer w.mu.Unlock()
 			w.events = append(w.events, e)
 		},
-		Interrupts: w.interrupts, Evaluator: w.eval, Version: "test",
+		Interrupts: w.interrupts, Evaluator: w.eval, Version: "test", Parallelism: w.parallel,
 		Who: state.ClaimHolder{Who: "ann", Host: "here", PID: pid, Process: "p", Alive: func(pid int, _ string) bool {
 			w.mu.Lock()
 			defer w.mu.Unlock()

@@ -130,7 +130,7 @@ func (w *readiness) late() error {
 // look reads the pod once and tries to connect.
 func (w *readiness) look() (done bool, err error) {
 	r := w.r
-	pod, err := r.rented.Provider.GetPod(r.s.steady(), r.run.Pod.ID)
+	pod, err := r.readPod(r.s.steady(), r.t.Poll/2)
 	switch {
 	case providers.Is(err, providers.NotFound):
 		return false, w.unknown()

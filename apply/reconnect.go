@@ -50,7 +50,7 @@ func (f *follower) reconnect() (watched, bool) {
 func (f *follower) lookAtPod() (watched, bool) {
 	r := f.r
 	f.lookedAt = r.now()
-	pod, err := r.rented.Provider.GetPod(f.ctx, r.run.Pod.ID)
+	pod, err := r.readPod(f.ctx, r.t.PodLook/2)
 	switch {
 	case providers.Is(err, providers.NotFound):
 		gone, gerr := r.goneWith(f.ctx, r.run.Pod.ID, r.run.Pod.CreatedAt, r.s.sleep)

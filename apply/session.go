@@ -34,6 +34,7 @@ type session struct {
 	done       map[string]RunResult
 	// running names what goes on without us, for a sudden end.
 	running map[string]string
+	looks   map[string]*looks // by provider
 }
 
 func (e *Engine) open(ctx context.Context, operation string, lockTimeout time.Duration) *session {
@@ -57,6 +58,7 @@ func (e *Engine) open(ctx context.Context, operation string, lockTimeout time.Du
 		Engine: &engine, ctx: ctx, operation: operation, lockTimeout: lockTimeout,
 		stop: make(chan struct{}), abandon: make(chan struct{}), ended: make(chan struct{}),
 		skews: map[string]time.Duration{}, skewWarned: map[string]bool{}, running: map[string]string{},
+		looks: map[string]*looks{},
 	}
 	s.claims = newClaimSet(s)
 	go s.watchInterrupts()

@@ -116,7 +116,7 @@ func (w *placement) try(offer plan.Offer) (done bool, err error) {
 				w.unclear--
 				return w.use(attempt, *adopted, offer)
 			}
-			w.refusals = append(w.refusals, offer.GPUType+": no clear answer")
+			w.refusals = append(w.refusals, candidate(offer)+": no clear answer")
 			continue
 		case nextStop:
 			w.rejected++
@@ -126,11 +126,19 @@ func (w *placement) try(offer plan.Offer) (done bool, err error) {
 			w.rejected++
 			w.detail = detailOf(err)
 		}
-		w.refusals = append(w.refusals, offer.GPUType+": "+reasonOf(err))
+		w.refusals = append(w.refusals, candidate(offer)+": "+reasonOf(err))
 		w.offers.refused(offer.GPUType)
 		return false, nil
 	}
 	return false, nil
+}
+
+// candidate names an offer and where it was asked for.
+func candidate(offer plan.Offer) string {
+	if len(offer.DataCenters) == 0 {
+		return offer.GPUType
+	}
+	return offer.GPUType + " in " + strings.Join(offer.DataCenters, ", ")
 }
 
 // use waits for a pod that was made, and gives it up where it is not what was

@@ -21,12 +21,6 @@ type ProviderRequirement struct {
 	Range   hcl.Range
 }
 
-// Backend says where the state is kept.
-type Backend struct {
-	Type  string // "local" unless configured
-	Range hcl.Range
-}
-
 // Provider is a provider block.
 type Provider struct {
 	Name string

@@ -36,6 +36,8 @@ func (p *program) linkBody(d *decl, body *hclsyntax.Body, schema *blockSchema, s
 		form := schema.attr(name)
 		inner := sc
 		switch {
+		case schema.constant:
+			continue
 		case schema.open: // a provider's block
 			inner.secrets = true
 		case form == nil:

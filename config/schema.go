@@ -12,6 +12,8 @@ type blockSchema struct {
 	blocks  map[string]*blockSchema
 	// open: any attribute is taken (locals, provider blocks).
 	open bool
+	// constant: its attributes are read as they are written, and later.
+	constant bool
 	// many: a nested block may stand several times.
 	many bool
 	// repeats: for_each and count are taken.
@@ -80,7 +82,7 @@ func schemas() map[string]*blockSchema {
 				{name: "required_providers", typ: anything, static: true, example: `{ runpod = { version = ">= 0.1" } }`},
 			},
 			blocks: map[string]*blockSchema{
-				"backend": {label: "type", example: `backend "local" {}`},
+				"backend": {label: "type", example: `backend "local" {}`, open: true, constant: true},
 			},
 		},
 		"provider": {label: "name", example: `provider "runpod" {}`, open: true},

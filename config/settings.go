@@ -12,9 +12,6 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// backends are the places where a state can be kept.
-var backends = []string{"local"}
-
 // settings reads the overbrainer block.
 func (s *session) settings() {
 	set := &s.p.cfg.Settings
@@ -34,19 +31,10 @@ func (s *session) settings() {
 	if attr := block.Body.Attributes["required_providers"]; attr != nil {
 		s.requiredProviders(attr)
 	}
-	for _, b := range block.Body.Blocks {
-		if b.Type != "backend" || len(b.Labels) != 1 {
-			continue
-		}
-		name := b.Labels[0]
-		set.Backend = Backend{Type: name, Range: headerRange(b)}
-		known := false
-		for _, have := range backends {
-			known = known || have == name
-		}
-		if !known {
-			s.report(at(b.LabelRanges[0], "unknown backend", hint(fmt.Sprintf("this version keeps its state in no backend called %s", quote(name)), didYouMean(name, backends, ""))))
-		}
+	backend, diags := backendOf(block)
+	set.Backend = backend
+	for _, d := range diags {
+		s.report(d)
 	}
 }
 

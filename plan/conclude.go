@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -11,6 +14,8 @@ func (b *builder) conclude() {
 	for _, c := range b.in.Config.EvalChecks(b.p.View(), results) {
 		b.p.Checks = append(b.p.Checks, CheckResult{Name: c.Name, Status: string(c.Status), Message: c.Message, Where: where(c.Range)})
 	}
+	// By name, so that the names of files do not matter.
+	slices.SortStableFunc(b.p.Checks, func(x, y CheckResult) int { return strings.Compare(x.Name, y.Name) })
 }
 
 // View is the plan as check blocks see it. An amount that is not known is

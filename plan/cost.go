@@ -160,6 +160,8 @@ func expectedCost(st *state.State, address string, spec *RunSpec, c RunCost) (*f
 	var by string
 	last := comparable(st, address)
 	switch {
+	case c.MaxUSD != nil && *c.MaxUSD == 0:
+		return usd(0), ""
 	case last != nil:
 		cost, by = last.CostUSD, "run "+last.ID
 		if last.Pod != nil && last.Pod.RateUSD > 0 && c.HourlyUSD != nil {

@@ -46,7 +46,7 @@ func decide(s situation) decision {
 		return s.alive()
 	case s.replaced:
 		return s.replace()
-	case !cur.Retrieved && cur.Pod != nil && !cur.Pod.Gone() && !s.lost:
+	case !cur.Retrieved && cur.Pod != nil && !cur.Pod.Gone() && cur.Pod.State != state.PodDeleting && !s.lost:
 		reason := "ended (" + outcome(cur) + "), its results are still on pod " + cur.Pod.ID
 		if s.differs() {
 			reason += "; runs again after that: " + s.why()

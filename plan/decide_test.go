@@ -55,6 +55,7 @@ func TestWhenARunRunsAgain(t *testing.T) {
 		{"running, pod gone, snapshot here", &state.Run{Phase: state.Running, Pod: pod(state.PodRunning), Snapshot: snap}, func(s *situation) { s.lost = true }, Resume, "step 40"},
 		{"preparing", &state.Run{Phase: state.Preparing}, nil, Attach, "made ready"},
 		{"ended, not retrieved", &state.Run{Phase: state.Succeeded, Pod: pod(state.PodAwaiting)}, nil, Collect, "still on pod pod1"},
+		{"not launched, pod being deleted", &state.Run{Phase: state.Failed, Reason: state.LaunchFailed, Pod: pod(state.PodDeleting)}, nil, Rerun, "try 2"},
 		{"no outputs, pod there", &state.Run{Phase: state.Failed, Reason: state.NoOutputs, Pod: pod(state.PodAwaiting)}, nil, Collect, ""},
 		{"ended, not retrieved, changed", &state.Run{Phase: state.Succeeded, Pod: pod(state.PodAwaiting)},
 			func(s *situation) { s.fingerprint = "f2" }, Collect, "runs again after that"},

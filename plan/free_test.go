@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/overbrainer/overbrainer/providers"
+	"github.com/overbrainer/overbrainer/state"
 )
 
 // TestFreeIsAPriceAndNotUnknown: where a provider says that nothing costs
@@ -22,6 +23,9 @@ func TestFreeIsAPriceAndNotUnknown(t *testing.T) {
 	cost := runCost(offers, &RunSpec{Target: target, Cap: CapSpec{MaxHours: 2, MaxCostUSD: 1}}, nil, 0)
 	if cost.MaxUSD == nil || *cost.MaxUSD != 0 || cost.HourlyUSD == nil || *cost.HourlyUSD != 0 {
 		t.Errorf("%+v", cost)
+	}
+	if expected, _ := expectedCost(&state.State{}, "run.x", &RunSpec{}, cost); expected == nil || *expected != 0 {
+		t.Errorf("expected %v", expected)
 	}
 	if w, err := NewWalk(target, cat, offers); err != nil || len(w.Dearer()) > 0 {
 		t.Errorf("at apply: %v", err)

@@ -35,7 +35,7 @@ func (b *builder) findLeftovers() {
 					b.strangePod(pod)
 				}
 			}
-			b.orphanedSecrets(a)
+			b.orphanedSecrets(provider)
 		}
 	}
 	sort.SliceStable(b.p.Leftovers, func(i, j int) bool {
@@ -158,53 +158,6 @@ func (b *builder) unanswered(a *account, addr string, run *state.Run, attempt *s
 		}
 	}
 	b.p.Leftovers = append(b.p.Leftovers, l)
-}
-
-// HasOrphans reports whether there are pods of this project whose run the
-// state does not know, which a destroy deletes where they are this checkout's.
-func (p *Plan) HasOrphans() bool {
-	for _, l := range p.Leftovers {
-		if l.Address == "" && (l.Kind == "pod" || l.Kind == "stopped") {
-			return true
-		}
-	}
-	return false
-}
-
-// justMade is how young a secret may be whose run the state, which was read
-// before it, does not have yet.
-const justMade = time.Minute
-
-// orphanedSecrets reports the host keys of this project's runs that neither
-// the state nor a pod needs.
-func (b *builder) orphanedSecrets(a *account) {
-	for _, run := range OrphanedSecrets(b.st, a.pods.Pods, a.secrets, b.in.Now) {
-		b.p.Leftovers = append(b.p.Leftovers, Leftover{
-			Kind: "secret", RunID: run.RunID, ID: run.Name, Hourly: usd(0), Fix: sweepCommand,
-			Note: "an account secret of a run that the state does not know any more; the next apply removes it",
-		})
-	}
-}
-
-// OrphanedSecret is an account secret that nothing needs.
-type OrphanedSecret struct{ Name, RunID string }
-
-// OrphanedSecrets finds the host keys of this project's runs that neither the
-// state nor one of the account's pods needs. Those younger than a minute are
-// left out: their run may have begun since the state was read.
-func OrphanedSecrets(st *state.State, pods []providers.Pod, secrets []providers.Secret, now time.Time) []OrphanedSecret {
-	needed := map[string]bool{}
-	for _, pod := range pods {
-		needed[pod.Marker.RunID] = true
-	}
-	var out []OrphanedSecret
-	for _, s := range secrets {
-		id, orphan := st.OrphanedHostKey(s.Name)
-		if orphan && !needed[id] && now.Sub(s.CreatedAt) >= justMade {
-			out = append(out, OrphanedSecret{Name: s.Name, RunID: id})
-		}
-	}
-	return out
 }
 
 // StoppedUSD is what a stopped pod's own disk costs an hour and a month; nil

@@ -14,6 +14,10 @@ var (
 	mistral = ModelShape{Params: 7241732096, Hidden: 4096, Layers: 32, Vocab: 32000}
 )
 
+// The estimate of published models by the formula: adapters on 4 B, 4-bit
+// weights on 8 B, all weights on 7 B; what an 8-bit optimizer saves and what no
+// checkpointing costs; and sums too large for 64 bits stay at the largest, which
+// no GPU fits.
 func TestEstimateVRAM(t *testing.T) {
 	with := func(m Method) Training { tr := DefaultTraining(); tr.Method = m; return tr }
 	for _, test := range []struct {
@@ -52,6 +56,8 @@ func TestEstimateVRAM(t *testing.T) {
 	}
 }
 
+// A GPU is small below the need, tight with less than a tenth to spare; a byte
+// more than a GB is the next one.
 func TestFitAndRounding(t *testing.T) {
 	for vram, want := range map[int]string{48: "ok", 22: "ok", 21: "tight", 20: "tight", 19: "small", 0: "?"} {
 		if got := Fit(vram, 20); got != want {
@@ -63,6 +69,7 @@ func TestFitAndRounding(t *testing.T) {
 	}
 }
 
+// A path is not taken for a name, so that nothing is asked for it.
 func TestModelNames(t *testing.T) {
 	for _, good := range []string{"Qwen/Qwen3-4B", "gpt2", "mistralai/Mistral-7B-v0.1"} {
 		if err := CheckModelName(good); err != nil {

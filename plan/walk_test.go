@@ -70,6 +70,8 @@ func trace(t *testing.T, target TargetSpec, made map[string]bool, cats ...*provi
 	}
 }
 
+// The order in which types are tried, where, and how often the catalog is read
+// meanwhile.
 func TestWalk(t *testing.T) {
 	autoPlaces := func(t *TargetSpec) { t.DataCenters = []string{"auto"} }
 	cat := func(lines ...string) *providers.Catalog { c := catalog(lines...); return &c }
@@ -157,6 +159,9 @@ func TestWalk(t *testing.T) {
 	}
 }
 
+// Nothing that passes is an error before any create, which says what was asked
+// for and what came nearest; a target's own floor wins over an estimate; a type
+// is left out for its count, its cloud, or a stock that nobody knows.
 func TestNothingToRent(t *testing.T) {
 	floor := auto(func(t *TargetSpec) { t.VRAMFloorGB = 60 })
 	for _, test := range []struct {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what the tests need and this machine lacks: the real OpenSSH server
-# and client, the shells that the pod's scripts must run under, shellcheck.
+# and client, the shells that the pod's scripts must run under, shellcheck,
+# PostgreSQL.
 # Needs apt and root (or sudo) only when something is missing.
 set -eu
 
@@ -22,6 +23,15 @@ ip:iproute2
 tar:tar
 '
 
+# PostgreSQL's programs are in no directory of PATH on Debian.
+postgres() {
+	command -v initdb >/dev/null 2>&1 && return
+	for program in /usr/lib/postgresql/*/bin/initdb; do
+		[ -x "$program" ] && return
+	done
+	return 1
+}
+
 PATH=$PATH:/usr/sbin:/sbin
 missing=
 for pair in $wanted; do
@@ -31,6 +41,7 @@ for pair in $wanted; do
 		missing="$missing $package"
 	fi
 done
+postgres || missing="$missing postgresql"
 [ -n "$missing" ] || exit 0
 
 if ! command -v apt-get >/dev/null 2>&1; then

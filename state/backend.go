@@ -14,7 +14,7 @@ type Backend interface {
 	Where() string
 	// Read gives the document, nil when there is none. It waits for nobody.
 	Read(ctx context.Context) ([]byte, error)
-	// Begin opens a transaction, without waiting: *HeldError when another one
+	// Begin opens a transaction, which does not end with ctx, without waiting: *HeldError when another one
 	// is open. Nothing may be done before End of the one before.
 	Begin(ctx context.Context, lock Lock) (Transaction, error)
 	// Unlock ends a lock by force; *NoLockError when none has the ID.

@@ -129,8 +129,8 @@ func (c *core) keepPin(lineage string) {
 	if c.pinned() == lineage {
 		return
 	}
-	if err := os.MkdirAll(filepath.Dir(c.pin()), 0o755); err == nil {
-		_ = os.WriteFile(c.pin(), []byte(lineage+"\n"), 0o644)
+	if err := os.MkdirAll(filepath.Dir(c.pin()), 0o700); err == nil {
+		_ = os.WriteFile(c.pin(), []byte(lineage+"\n"), 0o600)
 	}
 }
 

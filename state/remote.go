@@ -49,6 +49,9 @@ const (
 	remotePollMost  = 2 * time.Second
 	// endTimeout is for giving a lock back after the caller's context ended.
 	endTimeout = 10 * time.Second
+	// callTimeout is for one call: more than the largest state takes on a slow
+	// line, and an end where a connection has died without a word.
+	callTimeout = 3 * time.Minute
 )
 
 // Remote gives the store on a backend. Nothing is read or made yet.
@@ -69,6 +72,8 @@ func (r *RemoteStore) Where() string { return r.path }
 // Errors: *BackendError, *DamagedError, *NewerError, *ReplacedError.
 func (r *RemoteStore) Read(ctx context.Context) (*State, error) {
 	before := r.lastSeen()
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	data, err := r.backend.Read(ctx)
 	if err != nil {
 		return nil, err
@@ -116,7 +121,7 @@ func (r *RemoteStore) attempt(ctx context.Context, batch []*update, w *writing) 
 	}
 	defer r.end(ctx, tx, id)
 	before := r.lastSeen()
-	data, err := tx.Read(ctx)
+	data, err := readIn(ctx, tx)
 	if err != nil {
 		return w.failed(err, batch)
 	}
@@ -143,7 +148,7 @@ func (r *RemoteStore) begin(ctx context.Context) (Transaction, string, error) {
 		Created: time.Now().UTC(),
 	}
 	for wait := r.patience(); ; {
-		tx, err := r.backend.Begin(ctx, lock)
+		tx, err := r.beginOnce(ctx, lock)
 		var held *HeldError
 		if !errors.As(err, &held) {
 			return tx, lock.ID, err
@@ -161,6 +166,18 @@ func (r *RemoteStore) begin(ctx context.Context) (Transaction, string, error) {
 			return nil, "", r.locked(held.Lock)
 		}
 	}
+}
+
+func (r *RemoteStore) beginOnce(ctx context.Context, lock Lock) (Transaction, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return r.backend.Begin(ctx, lock)
+}
+
+func readIn(ctx context.Context, tx Transaction) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return tx.Read(ctx)
 }
 
 func (r *RemoteStore) locked(l Lock) error {
@@ -209,7 +226,7 @@ func (r *RemoteStore) Push(ctx context.Context, s *State, force bool) error {
 	}
 	defer r.end(ctx, tx, id)
 	before := r.lastSeen()
-	data, err := tx.Read(ctx)
+	data, err := readIn(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -226,6 +243,8 @@ func (r *RemoteStore) Push(ctx context.Context, s *State, force bool) error {
 			return &WriteError{Path: r.path, Err: fmt.Errorf("the state there cannot be saved first: %w", err)}
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	if err := tx.Write(ctx, out); err != nil {
 		var unsure *UnsureError
 		return r.save(&WriteError{Path: r.path, Err: err, Unsure: errors.As(err, &unsure)}, out)

@@ -46,7 +46,9 @@ func (w *writing) write(cur loaded, data []byte) error {
 		}
 	}
 	w.data = data
-	err := w.tx.Write(context.WithoutCancel(w.ctx), data)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), callTimeout)
+	defer cancel()
+	err := w.tx.Write(ctx, data)
 	var unsure *UnsureError
 	if errors.As(err, &unsure) {
 		w.unsure = err

@@ -14,7 +14,9 @@ import (
 // seen, when a transaction failed before it came to writing.
 func (c *core) rescue(failure error, batch []*update) error {
 	base := c.lastSeen().data
-	if base == nil || errors.Is(failure, context.Canceled) || errors.Is(failure, context.DeadlineExceeded) {
+	var backend *BackendError
+	gaveUp := errors.Is(failure, context.Canceled) || errors.Is(failure, context.DeadlineExceeded)
+	if base == nil || gaveUp && !errors.As(failure, &backend) {
 		return failure
 	}
 	work, accepted, err := applyAll(base, batch)

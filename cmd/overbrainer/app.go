@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -60,7 +62,7 @@ func newApp(args []string) (*app, error) {
 	}
 	a.json = wantsJSON(a.args)
 	a.stop = watchSignals()
-	if a.logs, err = a.openLog(); err != nil {
+	if a.logs, err = a.openLog(len(a.args) > 0 && internalCommand(a.args[0])); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -175,7 +177,12 @@ func (a *app) run(c *command, args []string) int {
 	}
 	ctx, cancel := a.stop.context(context.Background())
 	defer cancel()
-	return a.fail(c.run(ctx, rest))
+	began := time.Now()
+	a.logs.Info("start", "command", c.name, "version", version, "platform", runtime.GOOS+"/"+runtime.GOARCH, "dir", a.dir)
+	err = c.run(ctx, rest)
+	// An error stands alone at the end of what a person or a program reads.
+	a.logs.done(slog.LevelInfo, "end", began, err, "command", c.name, "exit", exitCode(err))
+	return a.fail(err)
 }
 
 func (c *command) checkArgs(args []string) error {

@@ -35,9 +35,7 @@ func (p *project) plan(ctx context.Context, o planning) (*plan.Plan, error) {
 		DestroyVolumes: o.volumes,
 	}
 	if o.refresh {
-		in.FreshPod = func(name string) time.Duration {
-			return apply.Production().Scaled(p.rented[name].Configured.Speed).FreshPod
-		}
+		in.FreshPod = p.freshPod
 		in.Pods, in.Pod, in.Secrets = p.listPods, p.getPod, p.listSecrets
 	}
 	pl, err := plan.Build(ctx, in)
@@ -47,6 +45,12 @@ func (p *project) plan(ctx context.Context, o planning) (*plan.Plan, error) {
 	p.fold(pl)
 	p.app.rememberCatalogs(pl.Seen())
 	return pl, nil
+}
+
+// freshPod is how long the account of a provider may not show what was just
+// made, in real time.
+func (p *project) freshPod(name string) time.Duration {
+	return apply.Production().Scaled(p.rented[name].Configured.Speed).FreshPod
 }
 
 // running gives a provider that was configured.

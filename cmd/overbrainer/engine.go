@@ -25,7 +25,7 @@ func (p *project) engine(e effects, pl *plan.Plan, emit func(apply.Event), inter
 		Keys:        keys,
 		Secrets:     p.app.readSecret,
 		Evaluator:   &evaluator{cfg: p.cfg, plan: pl},
-		Dial:        apply.SSH,
+		Dial:        p.app.logs.dialer(apply.SSH),
 		Program:     apply.Bootstrap,
 		Timing:      apply.Production(),
 		Now:         p.app.now,
@@ -72,7 +72,7 @@ func (p *project) dial(ctx context.Context, run *state.Run) (apply.Machine, erro
 		}
 	}
 	at := run.Pod.SSH
-	return apply.SSH(ctx, apply.Target{
+	return p.app.logs.dialer(apply.SSH)(ctx, apply.Target{
 		Host: at.Host, Port: at.Port, User: at.User, Signer: signer, HostKey: host,
 		RunID: run.ID, RunDir: run.Pod.WorkDir, Metrics: metrics,
 	})

@@ -102,6 +102,7 @@ func describe(err error) ui.Problem {
 		claimed *state.ClaimedError
 		locked  *state.LockedError
 		write   *state.WriteError
+		backend *state.BackendError
 	)
 	switch {
 	case errors.As(err, &own):
@@ -119,9 +120,11 @@ func describe(err error) ui.Problem {
 		out.Code, out.Message, out.Address, out.ID = "held", claimed.Holder(), claimed.Address, claimed.Claim.ID
 		out.Hint = "-lock-timeout=DURATION waits for it; " + claimed.UnlockCommand() + " ends a claim whose holder is gone"
 	case errors.As(err, &locked):
-		out.Code = "held"
+		out.Code, out.ID = "held", locked.ID
 	case errors.As(err, &write):
 		out.Code = "state_write"
+	case errors.As(err, &backend):
+		out.Code, out.Hint = "state_"+string(backend.Trouble), backend.Hint
 	case errors.As(err, &asked):
 		out.Code = "provider_" + string(asked.Kind)
 	case errors.Is(err, context.Canceled):

@@ -102,7 +102,7 @@ func (a *app) formatFile(name string, check, diff bool) (changed bool, err error
 	if check {
 		return true, nil
 	}
-	return true, replaceFile(path, formatted)
+	return true, replaceFile(path, formatted, 0o644)
 }
 
 // writeDiff shows the lines that differ. Formatting keeps the number of lines.
@@ -122,9 +122,8 @@ func writeDiff(w io.Writer, before, after string) {
 	}
 }
 
-// replaceFile writes a file as a whole, with the mode it had.
-func replaceFile(path string, data []byte) error {
-	mode := os.FileMode(0o644)
+// replaceFile writes a file as a whole, with the mode it had; a new one gets mode.
+func replaceFile(path string, data []byte, mode os.FileMode) error {
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}

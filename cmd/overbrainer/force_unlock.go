@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -18,7 +19,8 @@ func forceUnlockCommand(a *app) *command {
 		text: `Ends the claim that another process holds on addresses. It asks first, since
 		two processes working on one run can both rent a pod for it. A claim ends by
 		itself three minutes after its holder's last word, and at once where the
-		holder was a process of this machine that is no more.`,
+		holder was a process of this machine that is no more. The lock of a backend,
+		which is held for one write, is ended by its ID too.`,
 		example: "$ overbrainer force-unlock 7f3c2a",
 		least:   1, most: 1,
 		register: func(f *flags) { f.boolean(&force, "force", "do not ask") },
@@ -35,19 +37,43 @@ func forceUnlockCommand(a *app) *command {
 					return declined()
 				}
 			}
-			var freed []string
-			_, err := a.store(0).Update(ctx, func(st *state.State) error {
-				var err error
-				freed, err = st.ForceUnlock(args[0])
-				return err
-			})
+			freed, err := a.unlock(ctx, args[0])
 			if err != nil {
-				return &problem{code: "no_such_claim", message: err.Error(), id: args[0], hint: "overbrainer show lists the claims there are"}
+				return err
+			}
+			if freed == nil {
+				fmt.Fprintln(a.out, "The lock is ended.")
+				return nil
 			}
 			fmt.Fprintf(a.out, "The claim is ended: %s.\n", strings.Join(freed, ", "))
 			return nil
 		},
 	}
+}
+
+// unlock ends the claim with the ID and gives its addresses, or a backend's lock
+// with it, which covers none.
+func (a *app) unlock(ctx context.Context, id string) ([]string, error) {
+	store := a.store(0)
+	st, err := store.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// Only looking takes no lock; whoever left one may be the reason to be here.
+	_, missing := st.ForceUnlock(id)
+	if missing == nil {
+		var freed []string
+		_, err := store.Update(ctx, func(st *state.State) (err error) {
+			freed, err = st.ForceUnlock(id)
+			return err
+		})
+		return freed, err
+	}
+	var none *state.NoLockError
+	if err := store.Unlock(ctx, id); !errors.As(err, &none) {
+		return nil, err
+	}
+	return nil, &problem{code: "no_such_claim", message: missing.Error(), id: id, hint: "overbrainer show lists the claims there are"}
 }
 
 // noTerminal is the refusal to ask where nobody can answer.

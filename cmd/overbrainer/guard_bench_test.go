@@ -33,7 +33,7 @@ type bench struct {
 
 // newBench writes the configuration and starts the project's simulator at a
 // speed.
-func newBench(t testing.TB, bin, config string, speed float64) *bench {
+func newBench(t testing.TB, bin, config string, speed float64, flags ...string) *bench {
 	t.Helper()
 	top, err := os.MkdirTemp("", "ob-guard")
 	if err != nil {
@@ -52,7 +52,7 @@ func newBench(t testing.TB, bin, config string, speed float64) *bench {
 	if err := os.WriteFile(filepath.Join(p.dir, "overbrainer.hcl"), []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := p.run("sim", "start", fmt.Sprintf("-speed=%g", speed)); err != nil {
+	if out, err := p.run(append([]string{"sim", "start", fmt.Sprintf("-speed=%g", speed)}, flags...)...); err != nil {
 		t.Fatalf("sim start: %v\n%s", err, out)
 	}
 	home := sim.Home(func(name string) string {

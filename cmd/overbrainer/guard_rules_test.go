@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -85,56 +86,73 @@ func TestGuardEndsPods(t *testing.T) {
 			least: 30 * time.Minute, after: true,
 		},
 	}
+	shells := podShells(t)
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := newBench(t, binary, configOf("24h", c.limits+"\n", c.run), speed)
-			for _, f := range c.faults {
-				p.fault(f)
-			}
-			p.fault(sim.Fault{Name: "delete-ignored", By: "pod"})
-			apply := p.start("apply", "-auto-approve")
-			p.until("a pod", 2*time.Minute, func() bool {
-				if !apply.running() {
-					t.Fatalf("apply ended:\n%s", apply)
+		for shell, program := range shells {
+			t.Run(name+" under "+shell, func(t *testing.T) {
+				t.Parallel()
+				p := newBench(t, binary, configOf("24h", c.limits+"\n", c.run), speed, "-shell="+program)
+				for _, f := range c.faults {
+					p.fault(f)
 				}
-				return !p.gone()
-			})
-			log, ended := "", time.Time{}
-			look := func() {
-				if text, is := p.podFile(".pod/watchdog.log"); is {
-					log = text
+				p.fault(sim.Fault{Name: "delete-ignored", By: "pod"})
+				apply := p.start("apply", "-auto-approve")
+				p.until("a pod", 2*time.Minute, func() bool {
+					if !apply.running() {
+						t.Fatalf("apply ended:\n%s", apply)
+					}
+					return !p.gone()
+				})
+				log, ended := "", time.Time{}
+				look := func() {
+					if text, is := p.podFile(".pod/watchdog.log"); is {
+						log = text
+					}
+					if _, is := p.podFile("exit_code"); is && ended.IsZero() {
+						ended = time.Now()
+					}
 				}
-				if _, is := p.podFile("exit_code"); is && ended.IsZero() {
-					ended = time.Now()
-				}
-			}
-			p.until("the moment to kill the client", 5*time.Minute, func() bool {
-				look()
-				if p.gone() {
-					t.Fatalf("the pod is gone before its time:\n%s\n%s", log, apply)
-				}
-				return c.kill(p)
-			})
-			apply.kill()
-			p.until("the end of the pod", 5*time.Minute, func() bool { look(); return p.gone() })
+				p.until("the moment to kill the client", 5*time.Minute, func() bool {
+					look()
+					if p.gone() {
+						t.Fatalf("the pod is gone before its time:\n%s\n%s", log, apply)
+					}
+					return c.kill(p)
+				})
+				apply.kill()
+				p.until("the end of the pod", 5*time.Minute, func() bool { look(); return p.gone() })
 
-			if !strings.Contains(log, "delete reason="+c.reason+"\n") {
-				t.Errorf("no delete because of %s:\n%s", c.reason, log)
-			}
-			var l *podLife
-			p.until("the delete's answer", time.Minute, func() bool { l = p.lives()[0]; return !l.ended.IsZero() })
-			if len(p.lives()) != 1 || l.endedBy != l.id || len(l.failed) == 0 {
-				t.Fatalf("%d pods, %+v", len(p.lives()), *l)
-			}
-			first := l.failed[len(l.failed)-1]
-			from := l.created.Truncate(time.Second)
-			if c.after {
-				from = ended.Add(-time.Second)
-			}
-			if lived := hours(first.Sub(from)); lived < c.least-hours(time.Second) {
-				t.Errorf("deleted after %s, not %s", lived, c.least)
-			}
-		})
+				if !strings.Contains(log, "delete reason="+c.reason+"\n") {
+					t.Errorf("no delete because of %s:\n%s", c.reason, log)
+				}
+				var l *podLife
+				p.until("the delete's answer", time.Minute, func() bool { l = p.lives()[0]; return !l.ended.IsZero() })
+				if len(p.lives()) != 1 || l.endedBy != l.id || len(l.failed) == 0 {
+					t.Fatalf("%d pods, %+v", len(p.lives()), *l)
+				}
+				first := l.failed[len(l.failed)-1]
+				from := l.created.Truncate(time.Second)
+				if c.after {
+					from = ended.Add(-time.Second)
+				}
+				if lived := hours(first.Sub(from)); lived < c.least-hours(time.Second) {
+					t.Errorf("deleted after %s, not %s", lived, c.least)
+				}
+			})
+		}
 	}
+}
+
+// podShells are what images have as their shell: name to program.
+func podShells(t *testing.T) map[string]string {
+	t.Helper()
+	shells := map[string]string{}
+	for _, name := range []string{"bash", "dash", "busybox"} {
+		program, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatalf("%v: make setup installs it", err)
+		}
+		shells[name] = program
+	}
+	return shells
 }

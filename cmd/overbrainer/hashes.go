@@ -69,10 +69,10 @@ func (h *hashes) save() {
 	if !h.new {
 		return
 	}
-	if err := os.MkdirAll(filepath.Dir(h.path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
 		return
 	}
 	if data, err := json.Marshal(h.used); err == nil {
-		_ = replaceFile(h.path, data)
+		_ = replaceFile(h.path, data, 0o600)
 	}
 }

@@ -19,20 +19,24 @@ func initCommand(a *app) *command {
 	var in inputs
 	var from string
 	var upgrade bool
+	var move moving
 	return &command{
 		name:     "init",
 		synopsis: "start a project, or get one ready",
-		usage:    "[-from=EXAMPLE] [-upgrade]",
+		usage:    "[-from=EXAMPLE] [-upgrade] [-migrate-state | -reconfigure]",
 		text: `In a directory without a configuration it writes a commented project to start
 		from: one of ` + strings.Join(examples.Names(), ", ") + ` (the first unless -from
 		says otherwise). No file that is there is touched. In every project it looks
 		for the programs of the providers that the configuration names, starts them
 		to ask who they are, and pins them by version and SHA-256 in
-		` + lockFile + `. What is pinned stays so without -upgrade.`,
+		` + lockFile + `. What is pinned stays so without -upgrade.
+		It gets the directory ready for the backend of the configuration; where that
+		has changed, -migrate-state copies the state over, and neither copy is lost.`,
 		example: "$ mkdir sweep && overbrainer -chdir=sweep init -from=sweep",
 		register: func(f *flags) {
 			f.text(&from, "from", "EXAMPLE", "which project to start from: "+strings.Join(examples.Names(), ", "))
 			f.boolean(&upgrade, "upgrade", "move the pins to the programs that are there now")
+			move.register(f)
 			in.register(f)
 		},
 		run: func(ctx context.Context, _ []string) error {
@@ -50,6 +54,9 @@ func initCommand(a *app) *command {
 				return err
 			}
 			if err := p.pin(ctx); err != nil {
+				return err
+			}
+			if err := a.readyBackend(ctx, p.cfg.Settings.Backend, move); err != nil {
 				return err
 			}
 			p.warn()

@@ -88,5 +88,5 @@ func (a *app) writeLocks(locks map[string]lock) (changed bool, err error) {
 	if old, err := os.ReadFile(path); err == nil && string(old) == string(text) {
 		return false, nil
 	}
-	return true, replaceFile(path, text)
+	return true, replaceFile(path, text, 0o644)
 }

@@ -49,7 +49,7 @@ func planCommand(a *app) *command {
 				return err
 			}
 			if markdown != "" {
-				if err := replaceFile(a.path(markdown), []byte(ui.Markdown(pl))); err != nil {
+				if err := replaceFile(a.path(markdown), []byte(ui.Markdown(pl)), 0o644); err != nil {
 					return err
 				}
 			}

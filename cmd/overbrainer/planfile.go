@@ -35,7 +35,7 @@ func (a *app) openPlan(ctx context.Context, name string, o planning) (*project, 
 	if err != nil {
 		return nil, nil, planFileProblem(err)
 	}
-	p := &project{app: a, store: a.store(0)}
+	p := &project{app: a, store: a.storeOf(file.SourceBytes())}
 	p.init()
 	if p.st, err = p.store.Read(ctx); err != nil {
 		return nil, nil, err
@@ -110,11 +110,12 @@ func (a *app) showPlanFile(ctx context.Context, name string, asJSON bool) error 
 	if err != nil {
 		return planFileProblem(err)
 	}
-	st, err := a.readState(ctx)
+	store := a.storeOf(file.SourceBytes())
+	st, err := store.Read(ctx)
 	if err != nil {
 		return err
 	}
-	stale := file.Stale(plan.Current{Version: version, State: st, Where: a.store(0).Where(), Project: config.ProjectName(a.dir)})
+	stale := file.Stale(plan.Current{Version: version, State: st, Where: store.Where(), Project: config.ProjectName(a.dir)})
 	if !asJSON {
 		for _, s := range stale {
 			a.warn(s.Message)

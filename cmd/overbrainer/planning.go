@@ -89,10 +89,10 @@ func (a *app) rememberCatalogs(seen map[string]plan.CatalogSeen) {
 		all[scope] = c
 	}
 	data, err := json.Marshal(all)
-	if err != nil || os.MkdirAll(filepath.Dir(a.catalogCache()), 0o755) != nil {
+	if err != nil || os.MkdirAll(filepath.Dir(a.catalogCache()), 0o700) != nil {
 		return
 	}
-	_ = replaceFile(a.catalogCache(), data)
+	_ = replaceFile(a.catalogCache(), data, 0o600)
 }
 
 // unapplyable says why a plan cannot be applied.

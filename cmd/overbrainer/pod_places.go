@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 
@@ -109,7 +110,8 @@ func podVolumesCommand(a *app) *command {
 			for _, v := range found {
 				r := row{ID: v.ID, Name: v.Name, SizeGB: v.SizeGB, DataCenter: v.DataCenter, Type: v.Type}
 				if v.MonthlyUSD > 0 {
-					r.MonthlyUSD = &v.MonthlyUSD
+					cents := math.Round(v.MonthlyUSD*100) / 100
+					r.MonthlyUSD = &cents
 				}
 				rows = append(rows, r)
 			}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/providers/plugin"
@@ -31,7 +33,12 @@ func (p *project) process(ctx context.Context, name string) (*process, error) {
 		return nil, err
 	}
 	command.Environ, command.Log = os.Environ(), p.app.logs.writer("provider."+name)
+	if p.app.logs.level != "" {
+		command.Env = append(command.Env, "OVERBRAINER_LOG="+p.app.logs.level)
+	}
+	began := time.Now()
 	started, err := plugin.Start(ctx, command)
+	p.app.logs.done(slog.LevelDebug, "provider process", began, err, "provider", name)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +76,7 @@ func (p *project) version(name string) string {
 // process; it is the same code.
 func (p *project) describe(ctx context.Context, name string) (providers.Description, error) {
 	if name == bundled {
-		return p.app.bundledProvider().Describe(ctx)
+		return p.app.bundledProvider(nil).Describe(ctx)
 	}
 	proc, err := p.process(ctx, name)
 	if err != nil {
@@ -87,8 +94,10 @@ func (p *project) describe(ctx context.Context, name string) (providers.Descript
 	return d, err
 }
 
-func (a *app) bundledProvider() providers.Provider {
-	return runpod.New(runpod.Options{Version: version, Build: buildID(), Environ: a.environ, Exe: a.exe})
+// bundledProvider gives the provider that is part of this program. log takes its
+// requests; nil discards them.
+func (a *app) bundledProvider(log *slog.Logger) providers.Provider {
+	return runpod.New(runpod.Options{Version: version, Build: buildID(), Environ: a.environ, Exe: a.exe, Log: log})
 }
 
 // providerEnvironment holds the variables that a provider may look at, since
@@ -123,5 +132,5 @@ func (a *app) serveProvider(name string) int {
 	if name != bundled {
 		return a.fail(&usageError{text: "there is no bundled provider " + name, hint: "the bundled one is " + bundled})
 	}
-	return plugin.Serve(a.bundledProvider())
+	return plugin.Serve(a.bundledProvider(a.logs.Logger))
 }

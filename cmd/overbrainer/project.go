@@ -22,7 +22,7 @@ import (
 // providers that it needs running.
 type project struct {
 	app      *app
-	store    *state.LocalStore
+	store    *projectStore
 	st       *state.State
 	cfg      *config.Config
 	warnings hcl.Diagnostics

@@ -88,3 +88,21 @@ func startSimulator(t *testing.T, binary, project string, environ []string) stri
 	}
 	return s.URL
 }
+
+// TestProvidersSeeOnlyWhatTheyName: a provider by others gets neither the key of
+// the bundled one nor anything of this program's own.
+func TestProvidersSeeOnlyWhatTheyName(t *testing.T) {
+	a := &app{environ: func(name string) string { return "value of " + name }}
+	ask := providers.Description{Environment: []string{"ACME_TOKEN", "OVERBRAINER_KEY"}}
+	got := a.providerEnvironment("acme", ask)
+	if got["ACME_TOKEN"] == "" || got["HOME"] == "" || got["RUNPOD_API_KEY"] != "" || got["OVERBRAINER_KEY"] != "" {
+		t.Errorf("a provider by others gets %v", got)
+	}
+	own, err := a.bundledProvider(nil).Describe(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := a.providerEnvironment(bundled, own); got["RUNPOD_API_KEY"] == "" || got["OVERBRAINER_SIMULATOR"] == "" || got["OVERBRAINER_KEY"] != "" {
+		t.Errorf("the bundled one gets %v", got)
+	}
+}

@@ -58,7 +58,7 @@ func runReportCommand(a *app) *command {
 			if err := ui.Report(&page, "Runs of "+filepath.Base(a.dir), runs, a.now()); err != nil {
 				return err
 			}
-			if err := replaceFile(a.path(out), []byte(a.redactor.String(page.String()))); err != nil {
+			if err := replaceFile(a.path(out), []byte(a.redactor.String(page.String())), 0o644); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintln(a.out, "wrote "+out)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/overbrainer/overbrainer/examples"
 	"github.com/overbrainer/overbrainer/providers/runpod/sim"
+	"github.com/overbrainer/overbrainer/state/statetest"
 )
 
 // TestScripts runs the built program through testdata/*.txtar, each in a
@@ -32,6 +33,9 @@ func TestScripts(t *testing.T) {
 			"waitstate": waitState,
 			"json":      jsonValueIs,
 			"alone":     alone,
+			"backend":   backendServer,
+			"machine":   machine,
+			"samecloud": sameCloud,
 			"schema":    schema,
 			"provider":  buildProvider,
 		},
@@ -95,10 +99,26 @@ func stopSimulators(work string) {
 	}
 }
 
-// condition knows [root], and [have:PROGRAM] which must hold in CI.
+// condition knows [root], and [postgres], [s3server] and [have:PROGRAM], which
+// must hold in CI.
 func condition(cond string) (bool, error) {
 	if cond == "root" {
 		return os.Getuid() == 0, nil
+	}
+	for name, server := range map[string]struct {
+		have func() bool
+		err  error
+	}{
+		"postgres": {statetest.HavePostgres, statetest.ErrNoPostgres},
+		"s3server": {statetest.HaveS3, statetest.ErrNoS3},
+	} {
+		if cond == name {
+			have := server.have()
+			if !have && os.Getenv("CI") == "true" {
+				return false, server.err
+			}
+			return have, nil
+		}
 	}
 	if name, ok := strings.CutPrefix(cond, "have:"); ok {
 		_, err := exec.LookPath(name)
@@ -142,7 +162,7 @@ func waitState(ts *testscript.TestScript, neg bool, args []string) {
 	last := ""
 	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		cmd := exec.Command(ts.Getenv("BIN"), "run", "list", "-json")
-		cmd.Dir = ts.MkAbs(".")
+		cmd.Dir, cmd.Env = ts.MkAbs("."), environment(ts)
 		out, err := cmd.Output()
 		if err != nil {
 			continue
@@ -210,7 +230,7 @@ func walk(doc any, path []string) (any, bool) {
 func alone(ts *testscript.TestScript, neg bool, _ []string) {
 	cmd := exec.Command(ts.Getenv("BIN"), "sim", "status", "-json")
 	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "XDG_STATE_HOME="+ts.Getenv("XDG_STATE_HOME"))
+	cmd.Env = environment(ts)
 	out, err := cmd.Output()
 	ts.Check(err)
 	var st sim.Status

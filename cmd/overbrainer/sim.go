@@ -52,11 +52,8 @@ func simServeCommand(a *app) *command {
 		example: "$ overbrainer sim serve -home=/tmp/sim -speed=60",
 		register: func(f *flags) {
 			f.text(&opt.Home, "home", "DIR", "what it keeps (default: this project's)")
-			f.float(&opt.Speed, "speed", "N", "how many times as fast hours pass")
 			f.text(&opt.Addr, "addr", "HOST:PORT", "loopback address to answer on (default: any free port)")
-			f.text(&opt.Shell, "shell", "PROGRAM", "what pods have under the name bash (default: this machine's)")
-			f.text(&opt.Form, "form", "FORM", "root or relocated pods (default: the first that works)")
-			f.duration(&opt.Idle, "idle", "end after so long without a pod and a request (default 15m)")
+			simFlags(f, &opt)
 		},
 		run: func(ctx context.Context, _ []string) error {
 			opt.Init = []string{a.exe, "sim", "pod-init"}
@@ -69,30 +66,40 @@ func simServeCommand(a *app) *command {
 	}
 }
 
+// simFlags are what a simulator is started with.
+func simFlags(f *flags, opt *sim.Options) {
+	f.float(&opt.Speed, "speed", "N", "how many times as fast hours pass")
+	f.text(&opt.Shell, "shell", "PROGRAM", "what pods have under the name bash (default: this machine's)")
+	f.text(&opt.Form, "form", "FORM", "root or relocated pods (default: the first that works)")
+	f.duration(&opt.Idle, "idle", "end after so long without a pod and a request (default 15m)")
+}
+
 func (a *app) podInit(args []string) int { return sim.PodInit(args) }
 
 func simStartCommand(a *app) *command {
-	speed := 0.0
+	var opt sim.Options
 	asJSON := false
 	return &command{
 		name:     "sim start",
 		synopsis: "start the simulator of this project",
-		usage:    "[-speed=N]",
+		usage:    "[-speed=N] [-form=FORM] [-shell=PROGRAM]",
 		text: `Starts the simulator in the background. It ends by itself after 15 minutes
 		without a pod and a request. With -speed=N hours take 1/N of their time and are
 		billed as if they were whole; one that runs already changes its speed.`,
 		example: "$ overbrainer sim start -speed=60",
 		register: func(f *flags) {
-			f.float(&speed, "speed", "N", "how many times as fast hours pass")
+			simFlags(f, &opt)
 			f.boolean(&asJSON, "json", "as JSON")
 		},
 		run: func(ctx context.Context, _ []string) error {
 			s, err := sim.Find(ctx, a.simHome())
 			switch {
-			case err == nil && speed > 0:
-				err = s.Adjust(ctx, sim.Settings{Speed: &speed})
+			case err == nil && (opt.Form != "" || opt.Shell != "" || opt.Idle != 0):
+				return &problem{code: "running", message: "the simulator runs already: of one that runs only the speed can be changed", hint: "overbrainer sim stop, and start it anew"}
+			case err == nil && opt.Speed > 0:
+				err = s.Adjust(ctx, sim.Settings{Speed: &opt.Speed})
 			case errors.Is(err, fs.ErrNotExist):
-				s, err = a.startSimulator(ctx, speed)
+				s, err = a.startSimulator(ctx, opt)
 			}
 			if err != nil {
 				return err
@@ -119,7 +126,7 @@ func pace(speed float64) string {
 }
 
 // startSimulator starts the server so that it outlives this command.
-func (a *app) startSimulator(ctx context.Context, speed float64) (*sim.Client, error) {
+func (a *app) startSimulator(ctx context.Context, opt sim.Options) (*sim.Client, error) {
 	home := a.simHome()
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, err
@@ -131,8 +138,17 @@ func (a *app) startSimulator(ctx context.Context, speed float64) (*sim.Client, e
 	}
 	defer log.Close()
 	args := []string{"sim", "serve", "-home=" + home}
-	if speed > 0 {
-		args = append(args, fmt.Sprintf("-speed=%g", speed))
+	if opt.Speed > 0 {
+		args = append(args, fmt.Sprintf("-speed=%g", opt.Speed))
+	}
+	if opt.Form != "" {
+		args = append(args, "-form="+opt.Form)
+	}
+	if opt.Shell != "" {
+		args = append(args, "-shell="+opt.Shell)
+	}
+	if opt.Idle != 0 {
+		args = append(args, "-idle="+opt.Idle.String())
 	}
 	cmd := exec.Command(a.exe, args...)
 	cmd.Dir = "/"

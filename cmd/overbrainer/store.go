@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"os/user"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/overbrainer/overbrainer/state"
@@ -25,23 +27,123 @@ func holder() state.ClaimHolder {
 	return h
 }
 
-// store opens the project's state. wait is how long to wait for another
+// keeper is a store that the state commands can also put a whole state into.
+type keeper interface {
+	state.Store
+	Push(ctx context.Context, s *state.State, force bool) error
+}
+
+// projectStore is the project's state, wherever the configuration keeps it. It
+// is opened when it is first used: a command that needs no state needs none.
+type projectStore struct {
+	app     *app
+	wait    time.Duration
+	sources map[string][]byte // in place of the directory's files
+
+	once sync.Once
+	at   keeper
+	err  error
+}
+
+// store gives the project's state. wait is how long to wait for another
 // process's transaction; 0 is the usual time.
-func (a *app) store(wait time.Duration) *state.LocalStore {
-	opts := []state.Option{state.HeldBy(holder()), state.Rescue(os.TempDir(), a.err)}
-	if wait > 0 {
-		opts = append(opts, state.LockTimeout(wait))
+func (a *app) store(wait time.Duration) *projectStore { return &projectStore{app: a, wait: wait} }
+
+// storeOf is the store of a project whose directory may hold no configuration
+// but the one of a plan file.
+func (a *app) storeOf(sources map[string][]byte) *projectStore {
+	if a.hasConfiguration() {
+		sources = nil
 	}
-	return state.Local(a.dir, version, opts...)
+	return &projectStore{app: a, sources: sources}
+}
+
+func (s *projectStore) open() (keeper, error) {
+	s.once.Do(func() {
+		b, err := s.app.chosenBackend(s.sources)
+		if err == nil {
+			s.at, err = s.app.openBackend(b, s.wait)
+		}
+		s.err = err
+	})
+	return s.at, s.err
+}
+
+func (s *projectStore) Read(ctx context.Context) (*state.State, error) {
+	at, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	st, err := at.Read(ctx)
+	s.log(levelTrace, "state read", began, st, err)
+	return st, err
+}
+
+func (s *projectStore) Update(ctx context.Context, change func(*state.State) error) (*state.State, error) {
+	at, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	st, err := at.Update(ctx, change)
+	s.log(slog.LevelDebug, "state transaction", began, st, err)
+	return st, err
+}
+
+func (s *projectStore) Push(ctx context.Context, st *state.State, force bool) error {
+	at, err := s.open()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	err = at.Push(ctx, st, force)
+	s.log(slog.LevelDebug, "state push", began, st, err)
+	return err
+}
+
+// log records what was done with the state.
+func (s *projectStore) log(level slog.Level, what string, began time.Time, st *state.State, err error) {
+	var attrs []any
+	if st != nil {
+		attrs = append(attrs, "serial", st.Serial, "addresses", len(st.Resources), "claims", len(st.Claims))
+	}
+	s.app.logs.done(level, what, began, err, attrs...)
+}
+
+// Unlock ends a backend's lock by force.
+func (s *projectStore) Unlock(ctx context.Context, id string) error {
+	at, err := s.open()
+	if err != nil {
+		return err
+	}
+	if remote, ok := at.(*state.RemoteStore); ok {
+		return remote.Unlock(ctx, id)
+	}
+	return &state.NoLockError{ID: id}
+}
+
+// Where names the place, "" where it cannot be told.
+func (s *projectStore) Where() string {
+	at, err := s.open()
+	if err != nil {
+		return ""
+	}
+	return at.Where()
 }
 
 func (a *app) readState(ctx context.Context) (*state.State, error) {
 	return a.store(0).Read(ctx)
 }
 
+// completionWait is how long somebody who pressed a key waits for names.
+const completionWait = 2 * time.Second
+
 // knownAddresses is what completion offers: the addresses in the state.
 func (a *app) knownAddresses() []string {
-	st, err := a.readState(context.Background())
+	ctx, cancel := context.WithTimeout(context.Background(), completionWait)
+	defer cancel()
+	st, err := a.readState(ctx)
 	if err != nil {
 		return nil
 	}

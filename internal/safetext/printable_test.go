@@ -8,6 +8,9 @@ import (
 	"github.com/overbrainer/overbrainer/internal/safetext"
 )
 
+// Whatever a server calls a thing, a terminal gets only text: sequences that
+// colour, move or name a window go with their arguments, one without an end
+// takes the rest along.
 func TestPrintable(t *testing.T) {
 	for _, test := range []struct{ name, in, want string }{
 		{"plain", "NVIDIA  A40, größer 大", "NVIDIA  A40, größer 大"},

@@ -14,6 +14,7 @@ import (
 func Plan(w io.Writer, p *plan.Plan, look Look) error {
 	v := planView{printer: &printer{w: w}, plan: p, look: look}
 	v.steps()
+	v.staying()
 	v.offers()
 	v.catalog()
 	v.outputs()
@@ -89,6 +90,16 @@ func (v planView) steps() {
 		v.line()
 		v.step(s, before)
 		before = s
+	}
+}
+
+// staying names the volumes that the end of everything leaves, with what they
+// go on costing.
+func (v planView) staying() {
+	for _, s := range v.plan.Steps {
+		if v.plan.Destroying && s.Type == "volume" && s.Action == plan.NoOp {
+			v.line("    ", v.look.Bold(clean(s.Address)), "  ", clean(s.Reason))
+		}
 	}
 }
 

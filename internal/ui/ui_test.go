@@ -38,6 +38,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
+// A long cell widens its column, the heading with it; cells are cleaned; and a
+// table without rows is one line that says so.
 func TestTable(t *testing.T) {
 	table := Table{Columns: []string{"NAME", ">$/H", "NOTE"}}
 	table.Add("a", "0.40", "first")
@@ -49,6 +51,11 @@ func TestTable(t *testing.T) {
 	want := "NAME      $/H  NOTE\na        0.40  first\nlonger  12.00  xy\n"
 	if b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
+	}
+	b.Reset()
+	empty := Table{Columns: []string{"NAME"}, Empty: "No GPU type passes."}
+	if err := empty.Write(&b, Look{}); err != nil || b.String() != "No GPU type passes.\n" {
+		t.Errorf("without rows: %q, %v", b.String(), err)
 	}
 }
 

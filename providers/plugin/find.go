@@ -37,7 +37,7 @@ func Find(name string, dirs ...string) (string, error) {
 func Names(dirs ...string) []string {
 	var names []string
 	for _, dir := range dirs {
-		entries, err := os.ReadDir(dir)
+		entries, err := os.ReadDir(dir) // of "" there are none
 		if err != nil {
 			continue
 		}

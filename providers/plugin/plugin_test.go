@@ -253,6 +253,9 @@ func TestFindAndPin(t *testing.T) {
 	if err := os.WriteFile(want, []byte("#!/bin/sh\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	if names := plugin.Names(first, "", second, filepath.Join(first, "missing")); len(names) != 1 || names[0] != "acme" {
+		t.Errorf("names %q", names)
+	}
 	got, err := plugin.Find("acme", first, second)
 	if err != nil || got != want {
 		t.Errorf("%s, %v", got, err)

@@ -2,7 +2,6 @@ package runpod
 
 import (
 	"context"
-	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -35,24 +34,16 @@ type gpuType struct {
 
 func (g gpuType) convert(community bool) providers.GPUType {
 	d := providers.GPUType{
-		ID: safetext.Printable(g.ID), Name: safetext.Printable(g.Name), VRAMGB: int(g.Memory), Stock: stock(g.Availability),
-		Offered: g.Secure == nil || *g.Secure, Price: price(g.Price.Secure), MaxCount: int(g.MaxCount.Secure),
+		ID: safetext.Printable(g.ID), Name: safetext.Printable(g.Name), VRAMGB: whole(g.Memory), Stock: stock(g.Availability),
+		Offered: g.Secure == nil || *g.Secure, Price: price(g.Price.Secure), MaxCount: whole(g.MaxCount.Secure),
 	}
 	if community {
-		d.Offered, d.Price, d.MaxCount = g.Community == nil || *g.Community, price(g.Price.Community), int(g.MaxCount.Community)
+		d.Offered, d.Price, d.MaxCount = g.Community == nil || *g.Community, price(g.Price.Community), whole(g.MaxCount.Community)
 	}
 	for _, p := range g.DataCenters {
 		d.DataCenters = append(d.DataCenters, providers.PlaceStock{DataCenter: safetext.Printable(p.ID), Stock: stock(p.Availability)})
 	}
 	return d
-}
-
-// price drops what is no price: 0 stands for "not priced", never for free.
-func price(v float64) float64 {
-	if v <= 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-		return 0
-	}
-	return v
 }
 
 func stock(s string) providers.Stock {

@@ -30,17 +30,20 @@ type client struct {
 	http      *http.Client
 	redact    *safetext.Redactor
 	log       *slog.Logger
+	quota     quota
 	clock
 }
 
 // clock is what the client waits with. Tests bring their own.
 type clock struct {
+	now    func() time.Time
 	sleep  func(ctx context.Context, d time.Duration) error
 	jitter func() float64 // 0.5 to 1
 }
 
 func realClock() clock {
 	return clock{
+		now: time.Now,
 		sleep: func(ctx context.Context, d time.Duration) error {
 			t := time.NewTimer(d)
 			defer t.Stop()
@@ -200,11 +203,21 @@ func (c *client) do(ctx context.Context, k call) (answer, *failure, error) {
 		if ctx.Err() != nil {
 			return answer{}, nil, interrupted(k.op)
 		}
+		for wait := c.quota.take(k.effect, c.now()); wait > 0; wait = c.quota.take(k.effect, c.now()) {
+			if waited += wait; waited > maxWaiting {
+				return answer{}, &failure{answer: answer{status: http.StatusTooManyRequests}}, nil
+			}
+			c.log.Debug("wait for the rate limit", "method", k.method, "path", k.path, "in", wait)
+			if c.sleep(ctx, wait) != nil {
+				return answer{}, nil, interrupted(k.op)
+			}
+		}
 		sendCtx := ctx
 		if k.effect {
 			sendCtx = context.WithoutCancel(ctx)
 		}
 		a, err := c.send(sendCtx, k, body)
+		c.quota.note(a, c.now())
 		if err == nil && a.status >= 200 && a.status < 300 {
 			return a, nil, nil
 		}

@@ -3,6 +3,9 @@ package runpod
 import (
 	"bytes"
 	"context"
+	"io"
+	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,7 +16,14 @@ func NewForTest(base, key string, sleep func(context.Context, time.Duration) err
 	if err != nil {
 		return nil, err
 	}
-	c.sleep, c.jitter = sleep, func() float64 { return 1 }
+	var asleep atomic.Int64 // time passes by sleeping only
+	began := time.Now()
+	c.now = func() time.Time { return began.Add(time.Duration(asleep.Load())) }
+	c.sleep = func(ctx context.Context, d time.Duration) error {
+		asleep.Add(int64(d))
+		return sleep(ctx, d)
+	}
+	c.jitter = func() float64 { return 1 }
 	p.use(c, "secure")
 	return p, nil
 }
@@ -36,3 +46,17 @@ func DrainStream(data []byte) (lines int) {
 		lines++
 	}
 }
+
+// Answering makes every request of a provider end with one answer.
+func (p *Provider) Answering(status int, header http.Header, body []byte) {
+	p.client.http.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{
+			StatusCode: status, Header: header, Request: r, ProtoMajor: 1, ProtoMinor: 1,
+			Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+		}, nil
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -146,11 +146,15 @@ func (r *logReader) stream(ctx context.Context, query url.Values, last string) (
 	if last != "" {
 		req.Header.Set("Last-Event-ID", last)
 	}
+	began := time.Now()
 	res, err := r.c.http.Do(req)
 	if err != nil {
+		r.c.log.Debug("request failed", "method", k.method, "path", k.path, "error", r.c.plainCause(err))
 		return false, r.streamError(k, err, quiet)
 	}
 	defer func() { _ = res.Body.Close() }()
+	r.c.log.Debug("request", "method", k.method, "path", k.path, "status", res.StatusCode, "stream", true,
+		"took", time.Since(began).Round(time.Millisecond), "request_id", safetext.Cell(res.Header.Get("X-Request-Id"), 64))
 	if err := r.c.refusedStream(k, res); err != nil {
 		return false, err
 	}

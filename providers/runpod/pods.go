@@ -51,23 +51,20 @@ func (p pod) convert() providers.Pod {
 	d := providers.Pod{
 		ID: p.ID, Name: safetext.Printable(p.Name), Status: podStatus(p.Status),
 		Cloud: providers.Cloud(strings.ToLower(safetext.Printable(p.Cloud))), DataCenter: safetext.Printable(p.DataCenterID),
-		CUDA: safetext.Printable(p.CUDAVersion), DiskGB: int(p.Disk), CreatedAt: parseTime(p.CreatedAt),
+		CUDA: safetext.Printable(p.CUDAVersion), DiskGB: whole(p.Disk), CreatedAt: parseTime(p.CreatedAt),
 	}
-	// A rate is one only when it is above 0.
-	if p.Cost > 0 {
-		d.RatePerHour = p.Cost
-	}
+	d.RatePerHour = price(p.Cost)
 	if p.GPU != nil {
-		d.GPUType, d.GPUCount = safetext.Printable(p.GPU.ID), int(p.GPU.Count)
+		d.GPUType, d.GPUCount = safetext.Printable(p.GPU.ID), whole(p.GPU.Count)
 	}
 	if len(p.Mounts.Network) > 0 {
 		d.VolumeID = safetext.Printable(p.Mounts.Network[0].VolumeID)
 	}
 	if m := p.Mounts.Persistent; m != nil && m.Size > 0 {
-		d.PersistentGB = int(m.Size)
+		d.PersistentGB = whole(m.Size)
 	}
 	if s := p.SSH.Direct; s != nil {
-		d.SSH = &providers.Endpoint{Host: safetext.Printable(s.Host), Port: int(s.Port), User: safetext.Printable(s.Username)}
+		d.SSH = &providers.Endpoint{Host: safetext.Printable(s.Host), Port: whole(s.Port), User: safetext.Printable(s.Username)}
 	}
 	if p.Env.RunID != "" {
 		d.Marker = providers.Marker{RunID: safetext.Printable(p.Env.RunID), Lineage: safetext.Printable(p.Env.Lineage), Attempt: d.Name}

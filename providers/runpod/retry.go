@@ -66,16 +66,7 @@ var limitPattern = regexp.MustCompile(`;\s*([rt])=(\d{1,9})`)
 func exhausted(line string) time.Duration {
 	longest := time.Duration(-1)
 	for _, window := range strings.Split(line, ",") {
-		left, reset := -1, -1
-		for _, m := range limitPattern.FindAllStringSubmatch(window, -1) {
-			n, _ := strconv.Atoi(m[2])
-			if m[1] == "r" {
-				left = n
-			} else {
-				reset = n
-			}
-		}
-		if left == 0 && reset >= 0 {
+		if left, reset := parseWindow(window); left == 0 && reset >= 0 {
 			longest = max(longest, time.Duration(reset)*time.Second)
 		}
 	}

@@ -149,6 +149,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// Of a template that is listed twice the first counts, serverless ones are no
+// pods', and its environment is never read.
 func TestTemplates(t *testing.T) {
 	a := newAPI(t,
 		reply{status: 200, body: `{"templates":[{"id":"t1","name":"one","image":"i:1","disk":200,"env":{"A":"secret"}},

@@ -38,7 +38,7 @@ func (c *client) listTemplates(ctx context.Context) ([]providers.Template, error
 			}
 			seen[t.ID] = true
 			out = append(out, providers.Template{
-				ID: safetext.Printable(t.ID), Name: safetext.Printable(t.Name), Image: safetext.Printable(t.Image), DiskGB: int(t.Disk),
+				ID: safetext.Printable(t.ID), Name: safetext.Printable(t.Name), Image: safetext.Printable(t.Image), DiskGB: whole(t.Disk),
 			})
 		}
 		return page.Pagination, nil

@@ -22,7 +22,7 @@ type volume struct {
 
 func (v volume) convert() providers.Volume {
 	d := providers.Volume{
-		ID: safetext.Printable(v.ID), Name: safetext.Printable(v.Name), SizeGB: int(v.Size),
+		ID: safetext.Printable(v.ID), Name: safetext.Printable(v.Name), SizeGB: whole(v.Size),
 		DataCenter: safetext.Printable(first(v.DataCenter, v.DataCenterID)), Type: strings.ToLower(safetext.Printable(v.Type)),
 	}
 	d.MonthlyUSD = monthlyUSD(d.Type, d.SizeGB)

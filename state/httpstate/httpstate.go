@@ -94,12 +94,15 @@ func checked(name, address string) (string, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return "", errors.New(name + " must be an http or https URL")
 	}
+	if u.User != nil {
+		return "", errors.New(name + " must not hold a user or password: OVERBRAINER_HTTP_USERNAME and OVERBRAINER_HTTP_PASSWORD do")
+	}
 	return public(u), nil
 }
 
 func public(u *url.URL) string {
 	p := *u
-	p.User, p.RawQuery, p.Fragment = nil, "", ""
+	p.RawQuery, p.Fragment = "", ""
 	return p.String()
 }
 
@@ -124,7 +127,7 @@ func tlsConfig(cfg Config) (*tls.Config, error) {
 	return c, nil
 }
 
-// Where gives the address without user, password and query.
+// Where gives the address without its query.
 func (b *Backend) Where() string { return b.where }
 
 // Read gets the state.

@@ -26,7 +26,7 @@ func open(address string) (*httpstate.Backend, error) {
 
 func TestConformance(t *testing.T) {
 	statetest.RunRemote(t, func(t *testing.T) statetest.RemotePlace {
-		s := &server{user: "ann", password: "s3cr3t-word"}
+		s := &statetest.HTTPServer{User: "ann", Password: "s3cr3t-word"}
 		http := httptest.NewServer(s)
 		t.Cleanup(http.Close)
 		proxy := statetest.NewProxy(t, http.Listener.Addr().String())
@@ -41,7 +41,7 @@ func TestConformance(t *testing.T) {
 			},
 			Proxy: proxy,
 			Write: "POST /state/project?ID=",
-			Put:   func(_ *testing.T, data []byte) { s.put(data) },
+			Put:   func(_ *testing.T, data []byte) { s.Put(data) },
 			Args:  address,
 		}
 	})
@@ -66,7 +66,7 @@ func TestAnswersThatCannotBeUsed(t *testing.T) {
 			w.Header().Set("Location", "http://elsewhere.invalid/")
 			w.WriteHeader(test.status)
 		}))
-		address := strings.Replace(srv.URL, "http://", "http://ann:s3cr3t-word@", 1) + "/?private_token=s3cr3t-word"
+		address := srv.URL + "/?private_token=s3cr3t-word"
 		b, err := open(address)
 		if err != nil {
 			t.Fatal(err)
@@ -98,6 +98,7 @@ func TestAnswersThatCannotBeUsed(t *testing.T) {
 
 func TestConfigurationIsChecked(t *testing.T) {
 	for words, cfg := range map[string]httpstate.Config{
+		"address must not hold":        {Address: "http://ann:word@x", LockAddress: "http://x"},
 		"address must be":              {Address: "ftp://x", LockAddress: "http://x"},
 		"lock_address is missing":      {Address: "http://x"},
 		"unlock_address must be":       {Address: "http://x", LockAddress: "http://x", UnlockAddress: "nowhere"},

@@ -25,7 +25,7 @@ func (b *Backend) wrong(doing string, err error) error {
 	case s == http.StatusForbidden, s == http.StatusUnauthorized:
 		e.Trouble, e.Hint = state.Denied, "it takes s3:GetObject, s3:PutObject and s3:DeleteObject on the key and on KEY.tflock, and s3:ListBucket on the bucket"
 	case s == http.StatusNotImplemented:
-		e.Trouble = state.Unsuitable
+		e.Trouble, e.Hint = state.Unsuitable, useAnother
 	case s == http.StatusMovedPermanently, c == "AuthorizationHeaderMalformed":
 		e.Hint = "is region the bucket's own?"
 	case s == 0 || s >= 500:

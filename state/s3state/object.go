@@ -74,8 +74,8 @@ func (b *Backend) put(ctx context.Context, key string, data []byte, when conditi
 	switch status(err) {
 	case http.StatusPreconditionFailed, http.StatusConflict:
 		return "", state.ErrMoved
-	case http.StatusNotFound: // the object to be replaced is gone
-		if code(err) != "NoSuchBucket" {
+	case http.StatusNotFound:
+		if code(err) == "NoSuchKey" { // what was to be replaced is gone
 			return "", state.ErrMoved
 		}
 	}

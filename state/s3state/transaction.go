@@ -101,11 +101,13 @@ func (b *Backend) prove(ctx context.Context, t *transaction) error {
 	return nil
 }
 
+const useAnother = "use a server with conditional writes, such as Amazon S3, or another backend"
+
 func (b *Backend) unsuitable(header string) error {
 	return &state.BackendError{
 		Trouble: state.Unsuitable, Where: b.where,
 		Err:  fmt.Errorf("the server does not keep to %s, so two commands could overwrite each other's state", header),
-		Hint: "use a server with conditional writes, such as Amazon S3, or another backend",
+		Hint: useAnother,
 	}
 }
 

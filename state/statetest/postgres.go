@@ -53,6 +53,12 @@ func StartPostgres() (*Postgres, error) {
 	return p, nil
 }
 
+// HavePostgres reports whether StartPostgres has something to start.
+func HavePostgres() bool {
+	_, err := postgresBin()
+	return err == nil
+}
+
 func postgresBin() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		return filepath.Dir(path), nil

@@ -2,6 +2,7 @@ package statetest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -31,6 +32,26 @@ func (s *S3) Env() []string {
 	}
 }
 
+// ErrNoS3 says that the server cannot be built here: its modules are missing.
+var ErrNoS3 = errors.New("tools/s3server cannot be built: its modules are neither here nor to be had")
+
+// HaveS3 reports whether StartS3 has something to build.
+func HaveS3() bool {
+	list := exec.Command("go", "list", "-deps", "-f", "{{.ImportPath}}", ".")
+	list.Dir, list.Env = s3Source(), s3Env()
+	return list.Run() == nil
+}
+
+func s3Source() string {
+	_, here, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(here), "..", "..", "tools", "s3server")
+}
+
+// s3Env builds it as the program is built, whatever the tests are built with.
+func s3Env() []string {
+	return append(os.Environ(), "GOFLAGS=-buildvcs=false", "GOWORK=off", "CGO_ENABLED=0")
+}
+
 // StartS3 builds tools/s3server and starts it.
 func StartS3() (*S3, error) {
 	dir, err := os.MkdirTemp("", "ob-s3")
@@ -47,10 +68,8 @@ func StartS3() (*S3, error) {
 
 func (s *S3) start() error {
 	binary := filepath.Join(s.dir, "s3server")
-	_, here, _, _ := runtime.Caller(0)
 	build := exec.Command("go", "build", "-o", binary, ".")
-	build.Dir = filepath.Join(filepath.Dir(here), "..", "..", "tools", "s3server")
-	build.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false", "GOWORK=off", "CGO_ENABLED=0")
+	build.Dir, build.Env = s3Source(), s3Env()
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building tools/s3server: %w\n%s", err, out)
 	}

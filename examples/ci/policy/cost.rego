@@ -8,7 +8,7 @@ limit := 5
 
 deny contains msg if {
 	input.cost.max_usd > limit
-	msg := sprintf("the plan may cost %.2f USD, more than %d", [input.cost.max_usd, limit])
+	msg := sprintf("the plan may cost %v USD, more than %v", [round(input.cost.max_usd * 100) / 100, limit])
 }
 
 deny contains msg if {

@@ -89,7 +89,7 @@ func TestAnswersPlay(t *testing.T) {
 			t.Fatalf("list: %v", list)
 		}
 		id := list[0].(map[string]any)["id"].(string)
-		if got := w.want(w.call("GET", "pods/"+id, nil), 200).body; got["id"] != id || got["cost"] != 0.44 || got["name"] != "overbrainer-r-1" {
+		if got := w.want(w.call("GET", "pods/"+id, nil), 200).body; got["id"] != id || got["cost"] != 0.4 || got["name"] != "overbrainer-r-1" {
 			t.Errorf("read: %v", got)
 		}
 		w.want(w.call("DELETE", "pods/"+id, nil), 204)
@@ -236,4 +236,31 @@ func TestAnswersPlay(t *testing.T) {
 			t.Error("something was created")
 		}
 	})
+}
+
+// An answer that names no GPU type was written for the one that is asked for
+// first: a pod of another type costs its own price.
+func TestAnswersCostIsThatOfTheirType(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"two.answers.json": `{"answers":[{"on":"create pod","status":201,"body":{"id":"pod_a","status":"PROVISIONING","cost":0.7}}]}`,
+		"catalog.json": `{"gpus":[
+			{"id":"NVIDIA A40","memory":48,"secure":true,"price":{"secure":0.5},"maxCount":{"secure":8},"dataCenters":[{"id":"EU-RO-1","availability":"HIGH"}]},
+			{"id":"NVIDIA L4","memory":24,"secure":true,"price":{"secure":0.7},"maxCount":{"secure":8},"dataCenters":[{"id":"EU-RO-1","availability":"HIGH"}]}]}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := serve(t, sim.Options{Form: sim.FormRelocated})
+	if err := w.ctl.FaultFile(t.Context(), filepath.Join(dir, "two.answers.json"), 0); err != nil {
+		t.Fatal(err)
+	}
+	for gpu, want := range map[string]float64{"NVIDIA L4": 0.7, "NVIDIA A40": 0.5} {
+		body := podBody("sleep 1000", nil)
+		body["gpu"] = map[string]any{"id": gpu, "count": 1}
+		if got := w.want(w.call("POST", "pods", body), 201).body; got["cost"] != want {
+			t.Errorf("%s costs %v, not %v", gpu, got["cost"], want)
+		}
+	}
 }

@@ -37,7 +37,11 @@ func (s *server) spec(p *pod, sshd int) containerSpec {
 		tools: s.tools().scripts(p),
 	}
 	if s.opt.Shell != "" {
-		spec.tools["bash"] = "#!/bin/sh\nexec " + quote(s.opt.Shell) + " \"$@\"\n"
+		program := quote(s.opt.Shell)
+		if filepath.Base(s.opt.Shell) == "busybox" {
+			program += " sh" // it is a shell by that name only
+		}
+		spec.tools["bash"] = "#!/bin/sh\nexec " + program + " \"$@\"\n"
 	}
 	home, path := "/root", imagePath
 	if s.form == FormRelocated {

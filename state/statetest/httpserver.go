@@ -1,4 +1,4 @@
-package httpstate_test
+package statetest
 
 import (
 	"encoding/json"
@@ -9,17 +9,18 @@ import (
 	"github.com/overbrainer/overbrainer/state"
 )
 
-// server speaks the protocol strictly: nothing is written without the lock's
-// ID, and a lock is given to one at a time.
-type server struct {
-	user, password string
+// HTTPServer speaks the protocol of Terraform's http backend strictly: nothing is
+// written without the lock's ID, and a lock is given to one at a time.
+type HTTPServer struct {
+	User, Password string
 
 	mu   sync.Mutex
 	doc  []byte
 	lock *state.Lock
 }
 
-func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers GET, POST, LOCK and UNLOCK.
+func (s *HTTPServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,8 +29,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer)
 }
 
-func (s *server) answer(r *http.Request, body []byte) (int, []byte) {
-	if user, password, _ := r.BasicAuth(); user != s.user || password != s.password {
+func (s *HTTPServer) answer(r *http.Request, body []byte) (int, []byte) {
+	if user, password, _ := r.BasicAuth(); user != s.User || password != s.Password {
 		return http.StatusUnauthorized, nil
 	}
 	id := r.URL.Query().Get("ID")
@@ -66,12 +67,13 @@ func (s *server) answer(r *http.Request, body []byte) (int, []byte) {
 	return http.StatusMethodNotAllowed, nil
 }
 
-func (s *server) locked(status int) (int, []byte) {
+func (s *HTTPServer) locked(status int) (int, []byte) {
 	data, _ := json.Marshal(s.lock)
 	return status, data
 }
 
-func (s *server) put(doc []byte) {
+// Put replaces the document.
+func (s *HTTPServer) Put(doc []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.doc = doc

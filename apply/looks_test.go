@@ -1,0 +1,41 @@
+package apply
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/overbrainer/overbrainer/plan"
+)
+
+// TestManyRunsShareTheirReads: following thirty pods takes about as many
+// calls of the API as following one.
+func TestManyRunsShareTheirReads(t *testing.T) {
+	calls := func(n int) (gets, lists int) {
+		in(t, func(t *testing.T, w *world) {
+			w.job.length = 10 * time.Minute
+			specs := map[string]*plan.RunSpec{}
+			for i := range n {
+				specs[fmt.Sprintf("run.r%d", i)] = spec()
+			}
+			p := planOf(plan.Create, specs)
+			w.parallel = n
+			if out := w.apply(p, Options{}); out.Class != OK || len(out.Runs) != n {
+				t.Fatalf("%d of %d runs, class %d", len(out.Runs), n, out.Class)
+			}
+			gets, lists = w.mem.Count("GetPod"), w.mem.Count("ListPods")
+			w.clean()
+		})
+		return gets, lists
+	}
+	oneGets, oneLists := calls(1)
+	gets, lists := calls(30)
+	// Each pod is read for itself around its birth and its end.
+	if few := 30*4 + oneGets; gets > few {
+		t.Errorf("%d reads of single pods, %d for one run", gets, oneGets)
+	}
+	if few := 4*(oneGets+oneLists) + 30*3; lists > few {
+		t.Errorf("%d lists; one run takes %d reads and %d lists", lists, oneGets, oneLists)
+	}
+	t.Logf("one run: %d reads, %d lists; thirty: %d and %d", oneGets, oneLists, gets, lists)
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/overbrainer/overbrainer/config"
+)
+
+// backendFile records for which backend a checkout was made ready, so that a
+// changed block never makes a state look empty.
+const backendFile = ".overbrainer/backend.json"
+
+// backendRecord is the backend block without what is secret in it.
+type backendRecord struct {
+	Type   string         `json:"type"`
+	Values map[string]any `json:"values,omitempty"`
+}
+
+func recordOf(b config.Backend) backendRecord {
+	return backendRecord{Type: b.Type, Values: b.Public()}
+}
+
+// same compares as JSON does, which has one sort of number.
+func (r backendRecord) same(other backendRecord) bool {
+	one, err := json.Marshal(r)
+	two, err2 := json.Marshal(other)
+	return err == nil && err2 == nil && bytes.Equal(one, two)
+}
+
+// backend gives the recorded block, to open what it means.
+func (r backendRecord) backend() config.Backend {
+	b := config.Backend{Type: r.Type, Values: map[string]any{}}
+	for name, v := range r.Values {
+		switch x := v.(type) {
+		case float64:
+			v = int(x)
+		case []any:
+			var list []string
+			for _, e := range x {
+				if text, ok := e.(string); ok {
+					list = append(list, text)
+				}
+			}
+			v = list
+		}
+		b.Values[name] = v
+	}
+	return b
+}
+
+// readBackendRecord gives what init recorded; local where it never did.
+func (a *app) readBackendRecord() (backendRecord, error) {
+	local := backendRecord{Type: "local"}
+	path := filepath.Join(a.dir, filepath.FromSlash(backendFile))
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return local, nil
+	}
+	var r backendRecord
+	if err == nil {
+		err = json.Unmarshal(data, &r)
+	}
+	if err != nil || r.Type == "" {
+		return local, &problem{code: "backend_record", message: backendFile + " cannot be read",
+			hint: "overbrainer init -reconfigure writes it anew"}
+	}
+	return r, nil
+}
+
+func (a *app) writeBackendRecord(r backendRecord) error {
+	path := filepath.Join(a.dir, filepath.FromSlash(backendFile))
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	temp := path + ".tmp"
+	if err := os.WriteFile(temp, append(data, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temp, path)
+}
+
+// chosenBackend gives the backend of the configuration, which must be the one
+// that this checkout was made ready for. sources are as in config.ReadBackend.
+func (a *app) chosenBackend(sources map[string][]byte) (config.Backend, error) {
+	record, err := a.readBackendRecord()
+	if err != nil {
+		return config.Backend{}, err
+	}
+	b, diags := config.ReadBackend(a.dir, sources)
+	a.hide(b.Secrets()...)
+	if diags.HasErrors() {
+		// A fault elsewhere hides no backend where there never was one.
+		if record.Type == "local" {
+			return record.backend(), nil
+		}
+		return b, &diagnosed{diags: diags}
+	}
+	if recordOf(b).same(record) {
+		return b, nil
+	}
+	p := &problem{code: "backend_changed", message: "the configuration keeps the state in another place than this directory was made ready for: backend " + b.Type + ", it was " + record.Type,
+		hint: "overbrainer init -migrate-state copies the state over, overbrainer init -reconfigure uses the state that is there"}
+	if record.Type == "local" {
+		p.message = "this directory is not ready for the " + b.Type + " backend"
+		p.hint = "overbrainer init gets it ready"
+	}
+	return b, p
+}
