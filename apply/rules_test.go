@@ -339,7 +339,7 @@ func TestDearerNow(t *testing.T) {
 		}
 		p.Steps[0].Action = plan.Rerun
 		out := w.apply(p, Options{})
-		if out.Class != NothingRentable || len(w.mem.Creates()) != 1 {
+		if out.Class != Failure || len(w.mem.Creates()) != 1 {
 			t.Errorf("class %d: %v", out.Class, out.Runs[0].Err)
 		}
 	})

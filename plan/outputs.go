@@ -24,7 +24,8 @@ func (b *builder) outputs(results map[string]config.RunResult) {
 			p.Changed = !known && slices.ContainsFunc(b.p.Steps, func(s *Step) bool { return s.Action.Changes() })
 		} else {
 			value, kind := jsonOf(out.Value)
-			p.Changed = !known || !sameJSON(have.Value, value) || have.Sensitive != out.Sensitive
+			same := have.Withheld || sameJSON(have.Value, value)
+			p.Changed = !known || !same || have.Sensitive != out.Sensitive
 			if !out.Sensitive {
 				p.Value, p.Type = value, kind
 			}

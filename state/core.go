@@ -145,11 +145,13 @@ func Forget(dir string) error {
 }
 
 // pushed gives the document that Push writes in place of cur.
-func (c *core) pushed(cur loaded, s *State, force bool) (*State, []byte, error) {
+// outputs makes of the outputs what this sort of store keeps.
+func (c *core) pushed(cur loaded, s *State, force bool, outputs func(*State)) (*State, []byte, error) {
 	next, err := s.Clone()
 	if err != nil {
 		return nil, nil, err
 	}
+	outputs(next)
 	if cur.state != nil {
 		if !force && (cur.state.Lineage != s.Lineage || s.Serial < cur.state.Serial) {
 			return nil, nil, &PushError{Path: c.path, Lineage: cur.state.Lineage, Pushed: s.Lineage, Serial: cur.state.Serial, Behind: s.Serial}

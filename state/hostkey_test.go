@@ -11,16 +11,16 @@ func TestOrphanedHostKey(t *testing.T) {
 		{ID: "a-3", Phase: Failed, Pod: &Pod{ID: "p", State: PodDeleting}},
 	}}}
 	for name, want := range map[string]string{
-		HostKeySecret("ours", "gone-1"):                     "gone-1",
-		HostKeySecret("ours", "a-2"):                        "a-2",
-		HostKeySecret("ours", "a-1"):                        "",
-		HostKeySecret("ours", "a-3"):                        "",
-		HostKeySecret("other", "gone-1"):                    "",
-		hostKeyPrefix + "gone-1":                            "", // of no project in particular
-		hostKeyPrefix + "_0123456789ab":                     "",
-		"hf-token":                                          "",
-		"x" + HostKeySecret("ours", "gone-1"):               "",
-		HostKeySecret("ours", "gone-1") + "0":               "",
+		HostKeySecret("ours", "gone-1"):                      "gone-1",
+		HostKeySecret("ours", "a-2"):                         "a-2",
+		HostKeySecret("ours", "a-1"):                         "",
+		HostKeySecret("ours", "a-3"):                         "",
+		HostKeySecret("other", "gone-1"):                     "",
+		hostKeyPrefix + "gone-1":                             "", // of no project in particular
+		hostKeyPrefix + "_0123456789ab":                      "",
+		"hf-token":                                           "",
+		"x" + HostKeySecret("ours", "gone-1"):                "",
+		HostKeySecret("ours", "gone-1") + "0":                "",
 		HostKeySecret("ours", "gone-1")[:len(hostKeyPrefix)]: "",
 	} {
 		run, ok := s.OrphanedHostKey(name)

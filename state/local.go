@@ -69,7 +69,7 @@ func Local(dir, version string, opts ...Option) *LocalStore {
 	l := &LocalStore{
 		core: newCore(dir, filepath.Join(dir, FileName), version),
 		wait: DefaultLockTimeout,
-		sys:  system{flock: flock, write: writeDurable, rename: os.Rename, syncDir: syncDir},
+		sys:  system{flock: flock, write: writeDurable, rename: rename, syncDir: syncDir},
 	}
 	l.writeFile = func(path string, data []byte) error { return l.sys.write(path, data) }
 	for _, opt := range opts {

@@ -68,7 +68,7 @@ func (l *LocalStore) Push(ctx context.Context, s *State, force bool) error {
 	if err != nil && !force {
 		return err
 	}
-	next, data, err := l.pushed(cur, s, force)
+	next, data, err := l.pushed(cur, s, force, forgetWithheld)
 	if err != nil {
 		return err
 	}
@@ -83,4 +83,14 @@ func (l *LocalStore) Push(ctx context.Context, s *State, force bool) error {
 	}
 	l.remember(next, data)
 	return nil
+}
+
+// forgetWithheld drops outputs whose value a remote did not keep: the next
+// apply sets them.
+func forgetWithheld(s *State) {
+	for name, o := range s.Outputs {
+		if o.Withheld {
+			delete(s.Outputs, name)
+		}
+	}
 }

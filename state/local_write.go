@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 )
 
 // write replaces the state file: a new file beside it, made durable, takes its
@@ -51,7 +50,7 @@ func keepBackup(path, backup string) {
 		}
 	}
 	_ = os.Chmod(temp, 0o600)
-	if os.Rename(temp, backup) != nil {
+	if rename(temp, backup) != nil {
 		_ = os.Remove(temp)
 	}
 }
@@ -69,18 +68,4 @@ func writeDurable(path string, data []byte) error {
 		}
 	}
 	return errors.Join(err, file.Close())
-}
-
-// syncDir makes a rename durable. File systems that cannot sync a directory
-// say so and are believed.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
-		err = nil
-	}
-	return errors.Join(err, d.Close())
 }

@@ -98,10 +98,6 @@ func readHolder(file *os.File) LockHolder {
 	return h
 }
 
-func flock(file *os.File) error {
-	return syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-}
-
 // whileLive is a giveUp that ends with the context.
 func whileLive(ctx context.Context) func() error {
 	return func() error { return ctx.Err() }

@@ -373,6 +373,8 @@ type Output struct {
 	Value     any  `json:"value"`
 	Type      any  `json:"type,omitempty"` // cty's JSON form
 	Sensitive bool `json:"sensitive,omitempty"`
+	// Withheld: the value is sensitive and was not written to a remote.
+	Withheld bool `json:"withheld,omitempty"`
 }
 
 // Catalog is what was offered when it was last used.

@@ -42,6 +42,11 @@ func newApp(args []string) (*app, error) {
 	a.hide(a.environ("RUNPOD_API_KEY"), a.environ("OVERBRAINER_KEY"))
 	a.noColor = a.environ("NO_COLOR") != ""
 
+	if line, yes := a.completing(); yes && len(args) == 0 { // the shell's line has it
+		if words := strings.Fields(line); len(words) > 1 {
+			args = words[1:]
+		}
+	}
 	dir, rest, err := changeDir(args)
 	if err != nil {
 		return nil, err
@@ -57,7 +62,10 @@ func newApp(args []string) (*app, error) {
 	if a.exe, err = os.Executable(); err != nil {
 		return nil, fmt.Errorf("the path of this program cannot be told: %w", err)
 	}
-	if a.args, err = withDefaults(rest, a.environ("OVERBRAINER_CLI_ARGS")); err != nil {
+	a.args = rest
+	if _, yes := a.completing(); yes {
+		a.args = nil
+	} else if a.args, err = withDefaults(rest, a.environ); err != nil {
 		return nil, err
 	}
 	a.json = wantsJSON(a.args)
@@ -88,18 +96,25 @@ func changeDir(args []string) (dir string, rest []string, err error) {
 }
 
 // withDefaults puts the flags of OVERBRAINER_CLI_ARGS behind the command's
-// name, so that those on the command line come later and win.
-func withDefaults(args []string, defaults string) ([]string, error) {
-	if strings.TrimSpace(defaults) == "" || len(args) == 0 || internalCommand(args[0]) {
+// name, then those of OVERBRAINER_CLI_ARGS_plan, or _run_list, for this command
+// alone, so that what is more particular comes later and wins, and what stands
+// on the command line last.
+func withDefaults(args []string, environ func(string) string) ([]string, error) {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") || internalCommand(args[0]) {
 		return args, nil
-	}
-	extra, err := splitWords(defaults)
-	if err != nil {
-		return nil, fmt.Errorf("OVERBRAINER_CLI_ARGS: %w", err)
 	}
 	n := 1
 	if len(args) > 1 && commandGroups[args[0]] && !strings.HasPrefix(args[1], "-") {
 		n = 2
+	}
+	own := strings.ReplaceAll(strings.Join(args[:n], "_"), "-", "_")
+	var extra []string
+	for _, variable := range []string{"OVERBRAINER_CLI_ARGS", "OVERBRAINER_CLI_ARGS_" + own} {
+		words, err := splitWords(environ(variable))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", variable, err)
+		}
+		extra = append(extra, words...)
 	}
 	out := append([]string{}, args[:n]...)
 	return append(append(out, extra...), args[n:]...), nil
@@ -167,9 +182,6 @@ func (a *app) run(c *command, args []string) int {
 		if errors.As(err, &u) && u.hint == "" {
 			u.hint = "overbrainer " + c.name + " -help tells what it takes"
 		}
-		return a.fail(err)
-	}
-	if err := unheard(c, f); err != nil {
 		return a.fail(err)
 	}
 	if f.given("no-color") {

@@ -36,7 +36,7 @@ func (a *app) dispatch() int {
 			"-chdir": complete.PredictDirs("*"),
 		},
 	}
-	if a.environ("COMP_LINE") == "" && !c.IsHelp() && !c.IsVersion() && len(a.args) > 0 {
+	if _, asked := a.completing(); !asked && !c.IsHelp() && !c.IsVersion() && len(a.args) > 0 {
 		if err := unknownCommand(a.args, names); err != nil {
 			return a.fail(err)
 		}
@@ -44,7 +44,7 @@ func (a *app) dispatch() int {
 	if _, err := c.Run(); err != nil {
 		return a.fail(err)
 	}
-	if len(a.args) == 0 {
+	if _, asked := a.completing(); len(a.args) == 0 && !asked {
 		return exitError
 	}
 	return code
@@ -65,36 +65,46 @@ func (c *adapter) Run(args []string) int {
 	return *c.code
 }
 
-// AutocompleteFlags completes the names of flags.
+// AutocompleteFlags completes the names of flags and what may follow them.
 func (c *adapter) AutocompleteFlags() complete.Flags {
 	out := complete.Flags{}
 	for _, f := range c.command.flagSet().list {
-		p := complete.Predictor(complete.PredictNothing)
-		switch {
-		case f.name == "target" || f.name == "replace":
-			p = c.addresses()
-		case strings.Contains(f.arg, "FILE"):
-			p = complete.PredictFiles("*")
+		value := strings.TrimPrefix(f.arg, "=")
+		if f.name == "provider" {
+			value = "PROVIDER"
 		}
-		out["-"+f.name] = p
+		out["-"+f.name] = c.predict(value)
 	}
 	return out
 }
 
-// AutocompleteArgs completes addresses where a command takes them.
+// AutocompleteArgs completes arguments by what the usage calls them.
 func (c *adapter) AutocompleteArgs() complete.Predictor {
-	switch {
-	case strings.Contains(c.command.usage, "ADDR"), strings.Contains(c.command.usage, "RUN"):
-		return c.addresses()
-	case strings.Contains(c.command.usage, "FILE"):
-		return complete.PredictFiles("*")
+	words := strings.Fields(c.command.usage)
+	for _, word := range slices.Backward(words) {
+		word = strings.Trim(word, "[].")
+		if c.command.name == "output" && word == "NAME" {
+			word = "OUTPUT"
+		}
+		if strings.HasPrefix(word, "-") || word == "ID" || word == "TO" || word == "CMD" {
+			continue
+		}
+		return c.predict(word)
 	}
 	return complete.PredictNothing
 }
 
-func (c *adapter) addresses() complete.Predictor {
+func (c *adapter) predict(placeholder string) complete.Predictor {
+	switch placeholder {
+	case "FILE":
+		return complete.PredictFiles("*")
+	case "DIR":
+		return complete.PredictDirs("*")
+	case "", "flags":
+		return complete.PredictNothing
+	}
 	return complete.PredictFunc(func(in complete.Args) []string {
-		known := c.app.knownAddresses()
+		known := c.app.candidates(c.command.name, placeholder)
 		return slices.DeleteFunc(known, func(s string) bool { return !strings.HasPrefix(s, in.Last) })
 	})
 }

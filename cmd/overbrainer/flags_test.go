@@ -67,13 +67,20 @@ func TestSplitWords(t *testing.T) {
 }
 
 func TestDefaultsStandBehindTheCommand(t *testing.T) {
+	environ := func(name string) string {
+		return map[string]string{
+			"OVERBRAINER_CLI_ARGS": "-no-color", "OVERBRAINER_CLI_ARGS_run_list": "-all", "OVERBRAINER_CLI_ARGS_force_unlock": "-force",
+		}[name]
+	}
 	for in, want := range map[string]string{
 		"plan -out=p":     "plan -no-color -out=p",
-		"run list":        "run list -no-color",
+		"run list -json":  "run list -no-color -all -json",
+		"force-unlock 1":  "force-unlock -no-color -force 1",
 		"sim -help":       "sim -no-color -help",
+		"-help":           "-help",
 		"provider runpod": "provider runpod",
 	} {
-		got, err := withDefaults(strings.Fields(in), "-no-color")
+		got, err := withDefaults(strings.Fields(in), environ)
 		if err != nil || strings.Join(got, " ") != want {
 			t.Errorf("%s: %q, %v", in, got, err)
 		}

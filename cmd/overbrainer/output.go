@@ -77,6 +77,10 @@ func (a *app) oneOutput(st *state.State, name string, asJSON, raw bool) error {
 		}
 		return p
 	}
+	if o.Withheld {
+		return &problem{code: "withheld", message: "output " + name + " is sensitive, and its value is not kept on a backend",
+			hint: "take it from where the configuration has it"}
+	}
 	switch {
 	case asJSON:
 		return ui.JSONLine(a.out, o.Value)

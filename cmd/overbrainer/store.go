@@ -136,20 +136,6 @@ func (a *app) readState(ctx context.Context) (*state.State, error) {
 	return a.store(0).Read(ctx)
 }
 
-// completionWait is how long somebody who pressed a key waits for names.
-const completionWait = 2 * time.Second
-
-// knownAddresses is what completion offers: the addresses in the state.
-func (a *app) knownAddresses() []string {
-	ctx, cancel := context.WithTimeout(context.Background(), completionWait)
-	defer cancel()
-	st, err := a.readState(ctx)
-	if err != nil {
-		return nil
-	}
-	return st.Addresses()
-}
-
 // findRun takes an address or a run ID.
 func findRun(st *state.State, name string) (address string, run *state.Run, err error) {
 	if r, ok := st.Resources[name]; ok && r.Run != nil {

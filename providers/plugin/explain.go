@@ -66,7 +66,7 @@ func checkProgram(c Command) error {
 		return fail(NotAFile, "is a directory where the provider's program should be")
 	case !info.Mode().IsRegular():
 		return fail(NotAFile, "is not a regular file (%s)", info.Mode().Type())
-	case info.Mode().Perm()&0o111 == 0:
+	case !executable(info):
 		return fail(NotExecutable, "is not executable (mode %04o); chmod +x it", info.Mode().Perm())
 	}
 	if machine, ok := otherMachine(c.Path); ok {

@@ -23,7 +23,7 @@ const programPrefix = "overbrainer-provider-"
 func Find(name string, dirs ...string) (string, error) {
 	dirs = slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return dir == "" })
 	for _, dir := range dirs {
-		path := filepath.Join(dir, programPrefix+name)
+		path := filepath.Join(dir, programPrefix+name+programSuffix)
 		if _, err := os.Lstat(path); err == nil {
 			return path, nil
 		}
@@ -42,7 +42,7 @@ func Names(dirs ...string) []string {
 			continue
 		}
 		for _, e := range entries {
-			name, is := strings.CutPrefix(e.Name(), programPrefix)
+			name, is := strings.CutPrefix(strings.TrimSuffix(e.Name(), programSuffix), programPrefix)
 			if is && name != "" && !e.IsDir() && !slices.Contains(names, name) {
 				names = append(names, name)
 			}

@@ -9,12 +9,11 @@ import (
 	"os/exec"
 	"strconv"
 	"sync"
-	"syscall"
 )
 
-// childRunner runs the child for go-plugin: in a session of its own, with the
-// lifeline as its only extra descriptor, and keeping what it said, so that a
-// failed start can be explained.
+// childRunner runs the child for go-plugin: away from the terminal's signals,
+// with a lifeline, and keeping what it said, so that a failed start can be
+// explained.
 type childRunner struct {
 	command  Command
 	lifeline *os.File
@@ -23,6 +22,7 @@ type childRunner struct {
 
 	mu      sync.Mutex
 	cmd     *exec.Cmd
+	family  family
 	started bool
 	stdout  io.ReadCloser
 	stderr  io.ReadCloser
@@ -39,9 +39,7 @@ func (r *childRunner) prepare(spec *exec.Cmd) error {
 	cmd := exec.Command(r.command.Path, r.command.Args...)
 	cmd.Env = append(childEnvironment(r.command.Environ), r.command.Env...)
 	cmd.Env = append(cmd.Env, spec.Env...)
-	cmd.Env = append(cmd.Env, lifelineEnv+"="+strconv.Itoa(lifelineFD))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.ExtraFiles = []*os.File{r.lifeline}
+	isolate(cmd, r.lifeline)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -62,7 +60,7 @@ func (r *childRunner) Start(context.Context) error {
 		close(r.ended)
 		return err
 	}
-	r.started = true
+	r.started, r.family = true, familyOf(r.cmd)
 	return nil
 }
 
@@ -90,7 +88,7 @@ func (r *childRunner) stop() {
 	select {
 	case <-r.ended:
 	default:
-		_ = syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL)
+		r.family.kill()
 	}
 }
 

@@ -20,9 +20,8 @@ import (
 )
 
 const (
-	// lifelineFD is the descriptor whose end of file says that the parent is
-	// gone; lifelineEnv tells that there is one.
-	lifelineFD  = 3
+	// lifelineEnv tells that there is a lifeline: a pipe whose end of file says
+	// that the parent is gone.
 	lifelineEnv = "OVERBRAINER_PLUGIN_LIFELINE"
 	// finishLimit is how long effects in flight may take after the parent has
 	// gone; above the time that a provider gives one request.
@@ -47,8 +46,7 @@ func Serve(p providers.Provider) int {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	s := newServer(p)
 	if os.Getenv(lifelineEnv) != "" {
-		syscall.CloseOnExec(lifelineFD)
-		go watchLifeline(os.NewFile(lifelineFD, "lifeline"), s.effects, os.Getenv(goplugin.EnvUnixSocketDir))
+		go watchLifeline(openLifeline(), s.effects, os.Getenv(goplugin.EnvUnixSocketDir))
 	}
 	goplugin.Serve(&goplugin.ServeConfig{
 		HandshakeConfig: hs,

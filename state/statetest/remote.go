@@ -1,3 +1,5 @@
+//go:build unix
+
 package statetest
 
 import (
@@ -52,6 +54,7 @@ func RunRemote(t *testing.T, place func(t *testing.T) RemotePlace) {
 		{"a server that goes down leaves what was pending beside", serverDown},
 		{"a server that goes down with the answer", serverDownUnsure},
 		{"a forced push keeps what it replaces", forcedPush},
+		{"sensitive values stay at home", sensitiveValues},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, place(t)) })
 	}
@@ -238,6 +241,35 @@ func forcedPush(t *testing.T, p RemotePlace) {
 		}
 	}
 	t.Errorf("what was replaced is gone: %v", kept)
+}
+
+func sensitiveValues(t *testing.T, p RemotePlace) {
+	store := p.open(t, waitLong)
+	with := func(s *state.State) error {
+		s.Outputs["token"] = state.Output{Value: "s3cr3t-word", Type: "string", Sensitive: true}
+		s.Outputs["loss"] = state.Output{Value: "plain-word", Type: "string"}
+		return nil
+	}
+	there := func() string {
+		data, err := p.Backend().Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	written := update(t, store, with)
+	if text := there(); strings.Contains(text, "s3cr3t-word") || !strings.Contains(text, "plain-word") || !strings.Contains(text, "token") {
+		t.Errorf("an update wrote %s", text)
+	}
+	if err := with(written); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Push(t.Context(), written, false); err != nil {
+		t.Fatal(err)
+	}
+	if text := there(); strings.Contains(text, "s3cr3t-word") || !strings.Contains(text, "plain-word") {
+		t.Errorf("a push wrote %s", text)
+	}
 }
 
 // crashEnv makes a test binary the process that crashes: MOMENT|ARGS.
