@@ -7,7 +7,7 @@ LINT     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BINARY   := bin/overbrainer
 N        ?= 200
 
-.PHONY: all build install quickstart setup test test-all crash crash-faults chaos lint policy guard generate generate-check fmt clean
+.PHONY: all build install quickstart transcript setup test test-all crash crash-faults chaos lint cross licences vuln release policy guard generate generate-check fmt clean
 
 all: build
 
@@ -19,6 +19,9 @@ install:
 
 quickstart: build ## a real training job on the local simulator, from plan to verified results
 	sh scripts/quickstart.sh "$(CURDIR)/$(BINARY)"
+
+transcript: build ## records docs/transcript.md anew; needs tmux
+	sh scripts/record.sh "$(CURDIR)/$(BINARY)"
 
 setup: ## what the tests need, by apt where it is missing
 	sh scripts/setup.sh
@@ -50,6 +53,24 @@ lint: setup
 	$(GO) run $(LINT) run ./...
 	sh scripts/shellcheck.sh
 
+# Where the program has to compile; its tests run on Linux.
+CROSS := darwin/arm64 windows/amd64
+
+cross: ## compiles for the other systems
+	@for p in $(CROSS); do echo "cross $$p"; \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build ./cmd/overbrainer ./config || exit 1; done
+
+licences: ## every module that is built in has a licence that is known
+	cd tools/release && $(GO) test . && $(GO) run . licences
+
+vuln: ## known vulnerabilities; needs the network
+	sh scripts/vuln.sh
+
+# The same source, VERSION and time give the same bytes.
+release: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+release: ## dist/: static binaries in archives, bills of materials, checksums
+	cd tools/release && $(GO) run . -version "$(VERSION)"
+
 policy: ## the policy of examples/ci, run by the engine pinned in tools/opa over real plans
 	$(GO) test -run '^TestPolicy$$' -timeout 20m ./cmd/overbrainer
 
@@ -63,4 +84,4 @@ fmt:
 	gofmt -w $$(git ls-files -co --exclude-standard '*.go')
 
 clean:
-	rm -rf bin
+	rm -rf bin dist

@@ -122,9 +122,10 @@ func (d Description) Has(c Capability) bool {
 //
 //	provider_probe    prints one word: ready, missing_key, no_curl, unreachable
 //	                  or http_CODE
-//	provider_delete   asks for the deletion of its own pod by every way there
+//	provider_delete N asks for the deletion of its own pod by every way there
 //	                  is, prints one line for each ("DELETE 204"), and returns
-//	                  0 when one was accepted
+//	                  0 when one was accepted; N tries in a row have failed
+//	                  before
 type Guard struct {
 	Functions string
 	// Env is set in the create call for these functions. It holds no secret.

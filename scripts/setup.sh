@@ -17,6 +17,8 @@ shellcheck:shellcheck
 curl:curl
 python3:python3
 openssl:openssl
+groff:groff-base
+fish:fish
 setpriv:util-linux
 unshare:util-linux
 ip:iproute2

@@ -70,7 +70,7 @@ func newApp(args []string) (*app, error) {
 	}
 	a.json = wantsJSON(a.args)
 	a.stop = watchSignals()
-	if a.logs, err = a.openLog(len(a.args) > 0 && internalCommand(a.args[0])); err != nil {
+	if a.logs, err = a.openLog(len(a.args) > 0 && a.args[0] == "provider"); err != nil {
 		return nil, err
 	}
 	return a, nil

@@ -22,16 +22,16 @@ func (a *app) dispatch() int {
 		}
 	}
 	c := &cli.CLI{
-		Name:                  "overbrainer",
-		Version:               versionText(),
-		Args:                  a.args,
-		Commands:              table,
-		HelpFunc:              func(map[string]cli.CommandFactory) string { return a.overview() },
-		HelpWriter:            a.out,
-		ErrorWriter:           a.err,
-		Autocomplete:          true,
-		AutocompleteInstall:   "install-autocomplete",
-		AutocompleteUninstall: "uninstall-autocomplete",
+		Name:         "overbrainer",
+		Version:      versionText(),
+		Args:         a.args,
+		Commands:     table,
+		HelpFunc:     func(map[string]cli.CommandFactory) string { return a.overview() },
+		HelpWriter:   a.out,
+		ErrorWriter:  a.err,
+		Autocomplete: true,
+		// The completion command takes the place of flags that change start files.
+		AutocompleteNoDefaultFlags: true,
 		AutocompleteGlobalFlags: complete.Flags{
 			"-chdir": complete.PredictDirs("*"),
 		},
@@ -83,8 +83,8 @@ func (c *adapter) AutocompleteArgs() complete.Predictor {
 	words := strings.Fields(c.command.usage)
 	for _, word := range slices.Backward(words) {
 		word = strings.Trim(word, "[].")
-		if c.command.name == "output" && word == "NAME" {
-			word = "OUTPUT"
+		if word == "NAME" { // of what, the command tells
+			word = map[string]string{"output": "OUTPUT", "sim fault": "FAULT"}[c.command.name]
 		}
 		if strings.HasPrefix(word, "-") || word == "ID" || word == "TO" || word == "CMD" {
 			continue

@@ -57,12 +57,17 @@ func (c *command) help() string {
 		fmt.Fprintln(&b, strings.TrimRight("  "+strings.TrimSpace(line), " "))
 	}
 	b.WriteString("\nEXIT STATUS\n\n")
-	codes := append([]int{exitOK, exitError}, c.exits...)
-	slices.Sort(codes)
-	for _, code := range codes {
+	for _, code := range c.codes() {
 		fmt.Fprintf(&b, "  %-4d %s\n", code, meaning[code])
 	}
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// codes are the exit codes that the command gives, in order.
+func (c *command) codes() []int {
+	codes := append([]int{exitOK, exitError}, c.exits...)
+	slices.Sort(codes)
+	return codes
 }
 
 // overview is what overbrainer says without a command.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/overbrainer/overbrainer/config"
 	"github.com/overbrainer/overbrainer/examples"
+	"github.com/overbrainer/overbrainer/providers/runpod/sim"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -49,6 +50,13 @@ func (a *app) candidates(command, placeholder string) []string {
 		out = config.Declared(a.dir)["output"]
 	case "EXAMPLE":
 		out = examples.Names()
+	case "FAULT":
+		for _, n := range sim.FaultNames() {
+			name, _, _ := strings.Cut(n.Name, ":")
+			out = append(out, name)
+		}
+	case "SHELL":
+		out = []string{"bash", "zsh", "fish"}
 	case "SOURCE":
 		out = []string{"container", "system", "overbrainer", "raw"}
 	}

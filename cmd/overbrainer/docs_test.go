@@ -3,9 +3,29 @@ package main
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 )
+
+// TestProviderIsDocumented: docs/language.md tells every argument of the bundled
+// provider's block.
+func TestProviderIsDocumented(t *testing.T) {
+	data, err := os.ReadFile("../../docs/language.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &app{environ: func(string) string { return "" }}
+	d, err := a.bundledProvider(nil).Describe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, attr := range d.Schema.Attributes {
+		if !strings.Contains(string(data), "\n| `"+attr.Name+"`") {
+			t.Errorf("%s is not told", attr.Name)
+		}
+	}
+}
 
 // TestCommandsAreDocumented: every command has its section in
 // docs/commands.md, with every flag of it there or among those in common; and
@@ -24,7 +44,7 @@ func TestCommandsAreDocumented(t *testing.T) {
 	has := func(section, flag string) bool {
 		return strings.Contains(section, "`-"+flag+"`") || strings.Contains(section, "`-"+flag+"=")
 	}
-	known := map[string]bool{"Errors": true}
+	known := map[string]bool{"Errors": true, "The log": true}
 	for _, make := range commands {
 		c := make(&app{environ: func(string) string { return "" }, dir: t.TempDir()})
 		known[c.name] = true
@@ -32,6 +52,16 @@ func TestCommandsAreDocumented(t *testing.T) {
 		if !ok {
 			t.Errorf("%s has no section", c.name)
 			continue
+		}
+		for _, code := range c.exits {
+			if meaning[code] == "" {
+				t.Errorf("%s: exit code %d has no meaning", c.name, code)
+			}
+		}
+		for _, m := range documentedFlag.FindAllStringSubmatch(section, -1) {
+			if _, err := c.flagSet().parse([]string{m[1] + sample(m[2])}); err != nil {
+				t.Errorf("%s: the document tells %s%s: %v", c.name, m[1], m[2], err)
+			}
 		}
 		for _, f := range c.flagSet().list {
 			if !has(section, f.name) && !has(common, f.name) {
@@ -49,4 +79,18 @@ func TestCommandsAreDocumented(t *testing.T) {
 			t.Errorf("exit code %d is not told", code)
 		}
 	}
+}
+
+// documentedFlag is a flag with its value, as the document writes them.
+var documentedFlag = regexp.MustCompile("`(-[a-z][a-z-]*)(=[^`]*)?`")
+
+// sample makes a value of a placeholder that says what it is.
+func sample(value string) string {
+	switch value {
+	case "=N", "=GB", "=USD":
+		return "=1"
+	case "=DURATION":
+		return "=1s"
+	}
+	return value
 }

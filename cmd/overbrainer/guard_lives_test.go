@@ -202,6 +202,7 @@ type guarded struct {
 
 	outages []span
 	restart []time.Time
+	died    time.Time // a pod was taken away
 
 	// What was seen on the pods' disks when a job had ended by itself.
 	endedAt  time.Time
@@ -350,6 +351,9 @@ func (g *guarded) strike(tr trouble) {
 	case "container-restart-wiped", "pod-dies", "pod-exits":
 		g.restart = append(g.restart, now)
 		g.spoiled = true
+		if name != "container-restart-wiped" {
+			g.died = now
+		}
 	}
 }
 
@@ -448,6 +452,9 @@ func (g *guarded) judgePod(v *verdictOfLife, l *podLife) time.Duration {
 	bound, end := l.bound(), l.ended
 	if end.IsZero() {
 		end = time.Now()
+		if g.died.After(l.created) {
+			end = g.died // it has no guard and no GPU any more
+		}
 	}
 	allowed := livesInterval
 	for _, at := range l.failed {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -23,12 +24,13 @@ type hub struct {
 	url, token string
 	// limit is how long all questions about one model may take.
 	limit time.Duration
+	log   *logging
 }
 
 // newHub gives Hugging Face's hub, or the one that HF_ENDPOINT names. HF_TOKEN,
 // where it is set, opens gated models.
 func (a *app) newHub() hub {
-	h := hub{url: "https://huggingface.co", token: a.environ("HF_TOKEN"), limit: 10 * time.Second}
+	h := hub{url: "https://huggingface.co", token: a.environ("HF_TOKEN"), limit: 10 * time.Second, log: a.logs}
 	if other := strings.TrimRight(a.environ("HF_ENDPOINT"), "/"); other != "" {
 		h.url = other
 	}
@@ -75,7 +77,13 @@ func (h hub) get(ctx context.Context, path string) ([]byte, error) {
 	if h.token != "" && mayHoldToken(req.URL) {
 		req.Header.Set("Authorization", "Bearer "+h.token)
 	}
+	began := time.Now()
 	res, err := http.DefaultClient.Do(req)
+	asked := []any{"source", "model hub", "method", req.Method, "path", req.URL.Path}
+	if err == nil {
+		asked = append(asked, "status", res.StatusCode)
+	}
+	h.log.done(slog.LevelDebug, "request", began, err, asked...)
 	if err == nil {
 		defer func() { _ = res.Body.Close() }()
 		switch res.StatusCode {

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/overbrainer/overbrainer/providers"
@@ -49,8 +51,7 @@ func importCommand(a *app) *command {
 func (p *project) importVolume(ctx context.Context, address, id string) error {
 	block, ok := p.cfg.Volumes[address]
 	if !ok {
-		return &problem{code: "no_such_address", address: address, message: address + " is not in the configuration",
-			hint: "write its block first: its size and data center are those of the volume"}
+		return p.undeclared(address, slices.Collect(maps.Keys(p.cfg.Volumes)), "write its block first: its size and data center are those of the volume")
 	}
 	if err := p.configure(ctx, map[string]bool{block.Provider: true}); err != nil {
 		return err
@@ -76,13 +77,27 @@ func (p *project) importVolume(ctx context.Context, address, id string) error {
 	})
 }
 
+// undeclared says that the configuration has no such address, and which was
+// likely meant.
+func (p *project) undeclared(address string, known []string, otherwise string) error {
+	hint := otherwise
+	if near := nearest(address, known); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return &problem{code: "no_such_address", address: address, message: address + " is not in the configuration", hint: hint}
+}
+
 // importPod makes a pod known that carries a run of this project which the
 // state has lost. Its job cannot be followed without the run's keys, so it is
 // a stray: listed, and ended by destroy.
 func (p *project) importPod(ctx context.Context, address, id string) error {
 	block := p.cfg.Run(address)
 	if block == nil {
-		return &problem{code: "no_such_address", address: address, message: address + " is not in the configuration"}
+		var known []string
+		for _, r := range p.cfg.Runs {
+			known = append(known, r.Address)
+		}
+		return p.undeclared(address, known, "write its block first: import knows only what the configuration declares")
 	}
 	name := block.Target.Provider
 	if err := p.configure(ctx, map[string]bool{name: true}); err != nil {

@@ -120,8 +120,11 @@ func (l *logging) close() {
 
 // done records something that took a while and may have failed.
 func (l *logging) done(level slog.Level, what string, began time.Time, err error, attrs ...any) {
+	if l == nil { // before there is one
+		return
+	}
 	attrs = append(attrs, "took", time.Since(began))
-	if err != nil {
+	if err != nil && err.Error() != "" { // some are a mere exit code
 		attrs = append(attrs, "error", err)
 	}
 	l.Log(context.Background(), level, what, attrs...)

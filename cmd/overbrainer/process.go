@@ -116,14 +116,18 @@ func (a *app) providerEnvironment(name string, d providers.Description) map[stri
 	return out
 }
 
-// serve runs the program as something it starts itself: a provider's process
-// or the first process of a simulated pod.
+// serve runs the program as something that is no command for people: a
+// provider's process, the first process of a simulated pod, or the writer of the
+// manual.
 func (a *app) serve() (code int, is bool) {
 	if len(a.args) == 2 && a.args[0] == "provider" {
 		return a.serveProvider(a.args[1]), true
 	}
 	if len(a.args) >= 2 && a.args[0] == "sim" && a.args[1] == "pod-init" {
 		return a.podInit(a.args[2:]), true
+	}
+	if len(a.args) > 0 && a.args[0] == "manual" {
+		return a.manual(a.args[1:]), true
 	}
 	return 0, false
 }

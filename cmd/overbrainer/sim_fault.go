@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,7 +44,7 @@ func simFaultCommand(a *app) *command {
 			return s.FaultFile(ctx, a.path(file), sequence)
 		case len(args) == 1:
 			f.Name = args[0]
-			return s.Fault(ctx, f)
+			return knownFault(f.Name, s.Fault(ctx, f))
 		}
 		return &usageError{text: "which fault?", hint: "overbrainer sim fault -list names them"}
 	})
@@ -59,6 +60,25 @@ func simFaultCommand(a *app) *command {
 		return t.Write(a.out, a.look(os.Stdout))
 	}
 	return c
+}
+
+// knownFault adds to the refusal of a fault that there is none of the name which
+// was likely meant.
+func knownFault(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	base, _, _ := strings.Cut(name, ":")
+	var names []string
+	for _, n := range sim.FaultNames() {
+		known, _, _ := strings.Cut(n.Name, ":")
+		names = append(names, known)
+	}
+	near := nearest(base, names)
+	if near == "" || slices.Contains(names, base) {
+		return err
+	}
+	return &usageError{text: err.Error(), hint: "did you mean " + near + "? overbrainer sim fault -list names them"}
 }
 
 func simCatalogCommand(a *app) *command {

@@ -24,6 +24,7 @@ var commands = []func(*app) *command{
 	podRmCommand,
 	sweepCommand,
 
+	completionCommand,
 	consoleCommand,
 	fmtCommand,
 	forceUnlockCommand,
@@ -53,5 +54,6 @@ var commands = []func(*app) *command{
 // commandGroups are the first words of commands of two.
 var commandGroups = map[string]bool{"run": true, "pod": true, "state": true, "sim": true, "providers": true}
 
-// internalCommand reports whether the program calls itself with this word.
-func internalCommand(word string) bool { return word == "provider" }
+// internalCommand reports whether the program calls itself, or the making of a
+// release calls it, with this word.
+func internalCommand(word string) bool { return word == "provider" || word == "manual" }

@@ -45,8 +45,9 @@ const MaxScript = 40 << 10
 //
 //	provider_probe    prints ready, missing_key, no_curl, unreachable, http_CODE
 //	                  or another word for the reason
-//	provider_delete   asks for the deletion of its own pod, prints a line for
-//	                  each way it tried and returns 0 when one was accepted
+//	provider_delete N asks for the deletion of its own pod, prints a line for
+//	                  each way it tried and returns 0 when one was accepted; N
+//	                  tries in a row have failed before
 func Script(functions string) (string, error) {
 	for _, name := range []string{"provider_probe", "provider_delete"} {
 		if !strings.Contains(functions, name) {

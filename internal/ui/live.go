@@ -166,11 +166,15 @@ func (v *live) draw(r *row, now time.Time) string {
 			graph += " " + spark(r.losses, 16)
 		}
 	}
+	room := v.look.Columns() - 1
+	if r.total == 0 && width(left+graph+text)+4 > room {
+		graph = "" // the words have the step as well, and the money, which must be seen
+	}
 	line := left + "  " + graph
 	if graph != "" {
 		line += "  "
 	}
-	line = cut(line+text, v.look.Columns()-1)
+	line = cut(line+text, room)
 	return v.look.paint(cyan, line)
 }
 

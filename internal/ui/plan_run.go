@@ -211,7 +211,9 @@ next:
 			t.Add(mark, o.GPUType, vram, p, o.Stock, cut(places, 18))
 		}
 		v.line()
-		v.line(v.look.Bold("Offers for "+clean(list(names[i], 3))), ", in the order tried:")
+		for _, l := range wrap("Offers for "+clean(list(names[i], 3))+", in the order tried:", v.look.Columns()) {
+			v.line(v.look.Bold(l))
+		}
 		v.flush(t.Write(v.w, v.look))
 		if len(offers) > 12 {
 			v.line(fmt.Sprintf("  and %d more", len(offers)-12))

@@ -20,7 +20,7 @@ func Consent(p *plan.Plan) string {
 	if p.Destroying {
 		b.WriteString("This collects what has ended, then removes every pod and secret of the project.\n")
 		if n := counts["to remove"]; n > 0 {
-			fmt.Fprintf(&b, "%s will be removed. Results that were not brought home are lost if they cannot be.\n", count(n, "resource"))
+			fmt.Fprintf(&b, "%s will be removed. Results that cannot be brought home are lost.\n", count(n, "resource"))
 		}
 		return b.String()
 	}

@@ -62,6 +62,10 @@ provider_probe() {
 	esac
 }
 
+# provider_delete FAILED: FAILED deletes in a row came to nothing before. A
+# stopped pod is left without a guard and goes on costing its disk, so stopping
+# is for when deleting fails again and again, not for an API that is away for a
+# moment.
 provider_delete() {
 	if runpod_ready && command -v curl >/dev/null 2>&1; then
 		runpod_call DELETE "/pods/$RUNPOD_POD_ID"
@@ -71,6 +75,7 @@ provider_delete() {
 		404) if runpod_unknown; then return 0; fi ;;
 		esac
 		for runpod_action in terminate stop; do
+			[ "$runpod_action" = terminate ] || [ "${1:-0}" -ge 3 ] || break
 			runpod_call POST "/pods/$RUNPOD_POD_ID/action" "{\"action\":\"$runpod_action\"}"
 			echo "$runpod_action $runpod_code"
 			case $runpod_code in 200 | 202 | 204) return 0 ;; esac

@@ -137,20 +137,22 @@ func TestGuardDeletes(t *testing.T) {
 	eachShell(t, func(t *testing.T, shell []string) {
 		for _, test := range []struct {
 			name   string
+			failed string // deletes before
 			script []reply
 			want   string
 			ok     bool
 		}{
-			{"at once", []reply{{status: 204}}, "DELETE 204", true},
-			{"known to be gone", []reply{{status: 404, body: gone}}, "DELETE 404", true},
-			{"gone, spaced", []reply{{status: 404, body: "{\n \"status\" : 404\n}"}}, "DELETE 404", true},
-			{"a proxy's page", []reply{{status: 404, body: "<html>404</html>"}, {status: 204}}, "DELETE 404\nterminate 204", true},
-			{"an odd 404", []reply{{status: 404, body: `{"title":"x","status":500}`}, {status: 500}, {status: 200}}, "DELETE 404\nterminate 500\nstop 200", true},
-			{"no answer", []reply{{drop: true}, {drop: true}, {status: 202}}, "DELETE 000\nterminate 000\nstop 202", true},
-			{"nothing works", []reply{{status: 500}}, "DELETE 500\nterminate 500\nstop 500", false},
+			{"at once", "0", []reply{{status: 204}}, "DELETE 204", true},
+			{"known to be gone", "0", []reply{{status: 404, body: gone}}, "DELETE 404", true},
+			{"gone, spaced", "0", []reply{{status: 404, body: "{\n \"status\" : 404\n}"}}, "DELETE 404", true},
+			{"a proxy's page", "0", []reply{{status: 404, body: "<html>404</html>"}, {status: 204}}, "DELETE 404\nterminate 204", true},
+			{"an odd 404", "3", []reply{{status: 404, body: `{"title":"x","status":500}`}, {status: 500}, {status: 200}}, "DELETE 404\nterminate 500\nstop 200", true},
+			{"no answer", "4", []reply{{drop: true}, {drop: true}, {status: 202}}, "DELETE 000\nterminate 000\nstop 202", true},
+			{"no answer for a moment", "2", []reply{{drop: true}, {drop: true}, {status: 202}}, "DELETE 000\nterminate 000", false},
+			{"nothing works", "3", []reply{{status: 500}}, "DELETE 500\nterminate 500\nstop 500", false},
 		} {
 			a := newAPI(t, test.script...)
-			got, ok := newGuardPod(t, shell, a.URL+"/v2/").run(t, "provider_delete")
+			got, ok := newGuardPod(t, shell, a.URL+"/v2/").run(t, "provider_delete "+test.failed)
 			if got != test.want || ok != test.ok {
 				t.Errorf("%s: %q, %v", test.name, got, ok)
 			}

@@ -370,9 +370,10 @@ nap() {
 # delete_pod: an accepted delete is not yet an end. Only being killed is, so the
 # loop goes on and asks again.
 accepted=
+failures=0
 delete_pod() {
 	log "delete reason=$1"
-	ob_answers=$(provider_delete 2>/dev/null)
+	ob_answers=$(provider_delete "$failures" 2>/dev/null)
 	ob_status=$?
 	while read -r ob_text; do
 		[ -z "$ob_text" ] || log "$ob_text"
@@ -381,8 +382,10 @@ $ob_answers
 ANSWERS
 	if [ "$ob_status" = 0 ]; then
 		accepted=$1
+		failures=0
 		log "delete accepted"
 	else
+		failures=$((failures + 1))
 		log "delete failed"
 	fi
 }
@@ -395,7 +398,7 @@ backstop() {
 		sleep "$interval"
 		if [ "$(now)" -ge $((bound + 2 * interval)) ] && kill -0 "$main" 2>/dev/null; then
 			printf 'watchdog: backstop\n'
-			provider_delete >/dev/null 2>&1
+			provider_delete "$failures" >/dev/null 2>&1 || failures=$((failures + 1))
 		fi
 	done
 }

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// module is one that is built in.
+type module struct{ Path, Version, Dir string }
+
+// licences gives the licences of everything that is built in on any platform,
+// each with its text. A module without a licence that is known here is an
+// error: somebody has to look at it.
+func (r *release) licences() ([]byte, error) {
+	goenv := exec.Command("go", "env", "GOVERSION", "GOROOT")
+	goenv.Dir = r.source
+	out, err := goenv.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	goVersion, goRoot, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	modules := map[string]module{"std": {Path: "The Go standard library", Version: goVersion, Dir: goRoot}}
+	for _, platform := range platforms {
+		if err := r.modules(platform, modules); err != nil {
+			return nil, err
+		}
+	}
+	var b bytes.Buffer
+	var errs []error
+	b.WriteString("overbrainer is built with the following modules.\n")
+	for _, path := range slices.Sorted(maps.Keys(modules)) {
+		m := modules[path]
+		files, err := licenceFiles(m.Dir)
+		if err == nil && len(files) == 0 {
+			err = errors.New("it has no licence file")
+		}
+		var names []string
+		for _, text := range files {
+			if name := licenceName(text); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		if err == nil && len(names) == 0 {
+			err = errors.New("its licence is none that is known here: look at it, then add it to licences.go")
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s %s: %w", m.Path, m.Version, err))
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s\n%s %s (%s)\n%[1]s\n", strings.Repeat("=", 78), m.Path, m.Version, strings.Join(names, ", "))
+		for _, text := range files {
+			fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(text))
+		}
+	}
+	return b.Bytes(), errors.Join(errs...)
+}
+
+// modules adds what a platform's program is built of.
+func (r *release) modules(platform string, to map[string]module) error {
+	goos, goarch, _ := strings.Cut(platform, "/")
+	cmd := exec.Command("go", "list", "-deps", "-json=Module", "./cmd/overbrainer")
+	cmd.Dir, cmd.Env = r.source, append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
+	var problems bytes.Buffer
+	cmd.Stderr = &problems
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("go list: %w\n%s", err, problems.Bytes())
+	}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			Module *struct {
+				module
+				Main bool
+			}
+		}
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if p.Module != nil && !p.Module.Main {
+			to[p.Module.Path] = p.Module.module
+		}
+	}
+}
+
+// licenceFiles reads the licences and notices at the top of a module.
+func licenceFiles(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range entries {
+		name := strings.ToUpper(e.Name())
+		if e.IsDir() || !slices.ContainsFunc([]string{"LICENSE", "LICENCE", "COPYING", "NOTICE"}, func(p string) bool { return strings.HasPrefix(name, p) }) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, string(text))
+	}
+	return out, nil
+}
+
+// known licences by words that only they have, the more particular first.
+var known = []struct{ name, words string }{
+	{"Apache-2.0", "apache license version 2.0"},
+	{"MPL-2.0", "mozilla public license version 2.0"},
+	{"MPL-2.0", "mozilla public license, version 2.0"},
+	{"ISC", "permission to use, copy, modify, and distribute this software for any purpose with or without fee"},
+	{"ISC", "permission to use, copy, modify, and/or distribute this software for any purpose with or without fee"},
+	{"MIT", "permission is hereby granted, free of charge, to any person obtaining a copy"},
+	{"BSD-3-Clause", "neither the name of"},
+	{"BSD-2-Clause", "redistribution and use in source and binary forms, with or without modification"},
+}
+
+// licenceName gives the SPDX name of a licence by its text, "" if it is not
+// known here.
+func licenceName(text string) string {
+	text = strings.ToLower(strings.Join(strings.Fields(text), " "))
+	for _, k := range known {
+		if strings.Contains(text, k.words) {
+			return k.name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestArchivesAreReproducible: the same entries give the same bytes, whenever
+// and wherever they are written.
+func TestArchivesAreReproducible(t *testing.T) {
+	entries := []entry{{name: "overbrainer", data: []byte("program"), mode: 0o755}, {name: "man/overbrainer.1", data: []byte("page"), mode: 0o644}}
+	at := time.Unix(1764000000, 0).UTC()
+	for name, write := range map[string]func(string, string, []entry, time.Time) error{"tar.gz": writeTar, "zip": writeZip} {
+		var made [2][]byte
+		for i := range made {
+			path := filepath.Join(t.TempDir(), name)
+			if err := write(path, "overbrainer_1", entries, at); err != nil {
+				t.Fatal(err)
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			made[i] = data
+		}
+		if len(made[0]) == 0 || !bytes.Equal(made[0], made[1]) {
+			t.Errorf("%s: two writings differ", name)
+		}
+	}
+}
+
+// TestLicencesAreTold: a licence is known by its words however it is broken
+// into lines, and another one is not taken for it.
+func TestLicencesAreTold(t *testing.T) {
+	for text, want := range map[string]string{
+		"Mozilla Public License\nVersion 2.0\n":                                                                 "MPL-2.0",
+		"Mozilla Public License Version 2.0\n==":                                                                "MPL-2.0",
+		"                       Apache License\n  Version 2.0, January 2004":                                    "Apache-2.0",
+		"Permission is hereby granted, free\nof charge, to any person obtaining a copy":                         "MIT",
+		"Redistribution and use in source and binary forms, with or\nwithout modification. Neither the name of": "BSD-3-Clause",
+		"GNU GENERAL PUBLIC LICENSE Version 3":                                                                  "",
+	} {
+		if got := licenceName(text); got != want {
+			t.Errorf("%q: %q, not %q", text, got, want)
+		}
+	}
+}
