@@ -27,16 +27,7 @@ func (c *checkpointWatch) look(f *follower, now time.Time) {
 		return
 	}
 	if c.running != nil {
-		select {
-		case snap, ok := <-c.running:
-			c.running = nil
-			if ok {
-				c.step = snap.Step
-				_ = f.r.save(func(_ *state.State, run *state.Run) { run.Snapshot = &snap })
-				f.r.emit(Event{Kind: EventSnapshot, Message: fmt.Sprintf("the checkpoint of step %d is here", snap.Step)})
-			}
-		default:
-		}
+		c.take(f)
 		return
 	}
 	if c.triedAt.IsZero() {
@@ -48,6 +39,20 @@ func (c *checkpointWatch) look(f *follower, now time.Time) {
 	c.triedAt = now
 	c.running = make(chan state.Snapshot, 1)
 	go c.fetch(f.ctx, f.r.machine, f.r.run.Job.SnapshotPath, f.r.dir(), c.step, now, c.running)
+}
+
+// take writes down a checkpoint that has come home, if one has.
+func (c *checkpointWatch) take(f *follower) {
+	select {
+	case snap, ok := <-c.running: // nil: none is on its way
+		c.running = nil
+		if ok {
+			c.step = snap.Step
+			_ = f.r.save(func(_ *state.State, run *state.Run) { run.Snapshot = &snap })
+			f.r.emit(Event{Kind: EventSnapshot, Message: fmt.Sprintf("the checkpoint of step %d is here", snap.Step)})
+		}
+	default:
+	}
 }
 
 // fetch brings the newest checkpoint home if it is complete: it must look the

@@ -69,6 +69,7 @@ func (r *runner) follow() watched {
 	f := &follower{r: r, ctx: ctx, tail: t, started: now, progressAt: now, lookedAt: now, backoff: r.t.Reconnect, observing: r.unclaimed}
 	r.captureLogs(r.run.Pod.ID)
 	w := f.watch()
+	f.checkpoints.take(f)
 	r.keepMetrics(t)
 	return w
 }

@@ -51,7 +51,7 @@ begin() {
 trim() { awk '/^\(ended with/ { exit } { line[++n] = $0 } /./ { last = n } END { for (i = 1; i <= last; i++) print line[i] }'; }
 
 block() {
-	printf '\n```console\n'
+	printf '\n```text\n'
 	[ $# = 0 ] || printf '$ overbrainer %s\n' "$*"
 	cat
 	printf '```\n'
@@ -61,9 +61,9 @@ block() {
 	cat <<'TEXT'
 # Transcript
 
-[examples/sweep](../examples/sweep), four runs under one budget, on the simulator,
-in a terminal of 80 columns without colours. Recorded by `scripts/record.sh`, which
-records it anew. The plan changes nothing:
+[examples/sweep](../examples/sweep), four runs under one budget, on the
+simulator, in a terminal of 80 columns without colours; `make transcript` records
+it anew. The plan changes nothing:
 TEXT
 	begin plan
 	await '^(ended with 0)' | trim | block plan
@@ -71,7 +71,7 @@ TEXT
 	begin apply
 	await '^Only yes goes on' | sed -n '/^Go on/,$p' | trim >"$scratch/question"
 	$terminal send-keys yes Enter
-	await 'training, step 1[0-9][0-9]' | sed -n '/^run.*\[.*\]  *training/p' >"$scratch/live"
+	await 'training, step 1[0-9][0-9]' | sed -n '/ training, step /p' >"$scratch/live"
 	await '^(ended with 0)' | sed -n '/^Only yes goes on/,$p' | trim >"$scratch/apply"
 	sed 's/^\(Only yes goes on:\).*/\1 yes/' "$scratch/question" | block apply
 	printf '\n%s\n' 'While the jobs train, one line of each is drawn over and over:'

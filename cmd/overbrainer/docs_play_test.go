@@ -19,24 +19,29 @@ var (
 	changing = regexp.MustCompile(`[0-9]{8}-[0-9]{6}-[a-z0-9]{8}|\b[0-9]+s\b|\$0\.00[0-9]*`)
 )
 
-// play FILE does what a document, named from the top of the source, tells its
+// play FILE [SPEED] does what a document, named from the top of the source, tells its
 // reader to do, in order: lines of sh blocks are typed into a shell and have to
 // end with 0, or with the code that a comment at the line's end tells; a block
 // with the name of a file behind its fence is written there; the lines of a text
 // block have to be among what the commands before it said. What is marked
-// by-hand is left out.
+// by-hand is left out. With SPEED, projects get a simulator that is so much
+// faster than the one a reader has.
 func play(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: play FILE")
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: play FILE [SPEED]")
 	}
 	data, err := os.ReadFile(filepath.Join(sourceRoot, filepath.FromSlash(args[0])))
 	ts.Check(err)
-	said, typed := "", 0
+	said, typed, fast := "", 0, map[string]bool{}
 	for _, b := range blocks(string(data)) {
 		switch {
 		case b.mark == "by-hand" || b.mark == "fragment":
 		case b.lang == "sh":
 			for _, line := range strings.Split(strings.TrimSpace(b.text), "\n") {
+				if dir := ts.MkAbs("."); len(args) == 2 && strings.HasPrefix(line, "overbrainer plan") && !fast[dir] {
+					ts.Check(ts.Exec("overbrainer", "sim", "start", "-speed="+args[1]))
+					fast[dir] = true
+				}
 				said += typeLine(ts, line)
 				typed++
 			}

@@ -173,6 +173,8 @@ func unknownCommand(args, names []string) error {
 	e := &usageError{text: "there is no command " + first, hint: "overbrainer -help lists them"}
 	if strings.HasPrefix(first, "-") {
 		e.text = "there is no flag " + first + " before the command"
+		e.hint = "only -chdir=DIR stands there; a command's own flags stand behind its name"
+		return e
 	}
 	tops := make([]string, len(names))
 	for i, n := range names {

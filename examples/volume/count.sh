@@ -2,7 +2,7 @@
 # Counts in a file on the volume how often a run came by.
 set -eu
 
-dir=${OVERBRAINER_VOLUME_DIR:-/workspace}
+dir=${OVERBRAINER_VOLUME_DIR:?is where the volume is, and there is none}
 mkdir -p "$dir/example" output
 visits=$(cat "$dir/example/visits" 2>/dev/null || echo 0)
 visits=$((visits + 1))

@@ -96,6 +96,7 @@ func TestJobEnvironment(t *testing.T) {
 		env["CUDA_HOME"] = "/usr/local/cuda"
 		env["HF_TOKEN"] = "CANARY-9abc\n"
 		env["HF_HOME"] = p.root + "/workspace/.cache/huggingface"
+		env["OVERBRAINER_VOLUME_DIR"] = p.root + "/workspace"
 		env["OVERBRAINER_RUN_ID"] = "run-1"
 		env["OVERBRAINER_GPU_TYPE"] = "NVIDIA A40"
 		env["OVERBRAINER_METRICS"] = p.dir + "/metrics.jsonl"

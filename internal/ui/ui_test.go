@@ -111,6 +111,43 @@ func TestLiveRedrawsItsRows(t *testing.T) {
 	}
 }
 
+// Where a row is too narrow for everything, the bar goes and the money stays.
+func TestNarrowRowsShowTheMoney(t *testing.T) {
+	var b bytes.Buffer
+	v := LiveEvents(&b, Look{Width: 80})
+	v.Event(apply.Event{Time: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), Kind: apply.EventProgress,
+		Address: `run.iris["careful"]`, Phase: "training", Step: 67, MaxSteps: 200,
+		Metrics: map[string]float64{"loss": 0.5979}, SpentUSD: 0.0006, CapUSD: 2})
+	if out := b.String(); !strings.Contains(out, "step 67/200, loss 0.5979, $0.0006 of $2.00") || strings.Contains(out, "#") {
+		t.Errorf("%q", out)
+	}
+}
+
+func TestOffersOfManyFitTheScreen(t *testing.T) {
+	offers := map[string][]plan.Offer{}
+	for _, name := range []string{"careful", "fast", "medium", "slow"} {
+		offers[`run.iris["`+name+`"]`] = []plan.Offer{
+			{GPUType: "NVIDIA A40", VRAMGB: 48, Stock: "high", Chosen: true}, {GPUType: "NVIDIA L4", VRAMGB: 24, Stock: "high"},
+		}
+	}
+	p := &plan.Plan{Applyable: true, Offers: offers}
+	for address := range offers {
+		p.Steps = append(p.Steps, &plan.Step{Address: address, Type: "run", Action: plan.Run, Run: &plan.RunSpec{}})
+	}
+	var b bytes.Buffer
+	if err := Plan(&b, p, Look{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "in the order tried:") {
+		t.Fatalf("no offers:\n%s", b.String())
+	}
+	for line := range strings.Lines(b.String()) {
+		if n := width(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
 func TestPlanFitsTheScreen(t *testing.T) {
 	price, most, hourly := 0.39, 1.23, 0.4
 	p := &plan.Plan{

@@ -71,7 +71,7 @@ exported() {
 }
 
 # save_environment: what the image gave, less what is ours or the provider's, as
-# a file for sh.
+# a file for sh; with a volume, where that is, and the caches on it.
 save_environment() {
 	mkdir -p "$etc" || return 1
 	ob_names=$(tr '\n\000' ' \n' <"/proc/$$/environ" | LC_ALL=C sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p') || return 1
@@ -85,6 +85,7 @@ save_environment() {
 			exported "$ob_name" "$ob_value"
 		done
 		if [ -n "${OVERBRAINER_VOLUME_DIR:-}" ]; then
+			exported OVERBRAINER_VOLUME_DIR "$ob_root$OVERBRAINER_VOLUME_DIR"
 			ob_cache=$ob_root$OVERBRAINER_VOLUME_DIR/.cache
 			for ob_name in PIP_CACHE_DIR:pip UV_CACHE_DIR:uv HF_HOME:huggingface; do
 				exported "${ob_name%%:*}" "$ob_cache/${ob_name#*:}"

@@ -11,10 +11,23 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
-	"testing"
 
 	"golang.org/x/crypto/ssh"
 )
+
+// T is what these parts need of a test; *testing.T is one. A program that is
+// no test can bring its own.
+type T interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+	Skipf(format string, args ...any)
+	Errorf(format string, args ...any)
+	Logf(format string, args ...any)
+	Failed() bool
+	Cleanup(func())
+	TempDir() string
+}
 
 // Server is a running SSH server and the keys to use it.
 type Server struct {
@@ -35,7 +48,7 @@ type Options struct {
 
 // Key makes an ed25519 key and, if file is not empty, writes it there in
 // OpenSSH's form.
-func Key(t testing.TB, file string) ssh.Signer {
+func Key(t T, file string) ssh.Signer {
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -59,7 +72,7 @@ func Key(t testing.TB, file string) ssh.Signer {
 
 // Need finds programs. Where one is missing the test is skipped, and fails
 // under CI, where everything should be there.
-func Need(t testing.TB, programs ...string) {
+func Need(t T, programs ...string) {
 	t.Helper()
 	for _, name := range programs {
 		if _, err := exec.LookPath(name); err != nil {
@@ -74,7 +87,7 @@ func Need(t testing.TB, programs ...string) {
 // Busybox makes a directory of busybox's applets and returns it, to be used as
 // the whole PATH of a machine that has nothing else. Programs to be left out
 // can be named.
-func Busybox(t testing.TB, without ...string) string {
+func Busybox(t T, without ...string) string {
 	t.Helper()
 	Need(t, "busybox")
 	busybox, err := exec.LookPath("busybox")
@@ -100,7 +113,7 @@ func Busybox(t testing.TB, without ...string) string {
 	return dir
 }
 
-func currentUser(t testing.TB) string {
+func currentUser(t T) string {
 	t.Helper()
 	u, err := user.Current()
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 )
 
@@ -27,7 +26,7 @@ type Proxy struct {
 
 // StartProxy starts a proxy before a server, which delays each byte by delay
 // in each direction. It ends with the test.
-func StartProxy(t testing.TB, s *Server, delay time.Duration) *Proxy {
+func StartProxy(t T, s *Server, delay time.Duration) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

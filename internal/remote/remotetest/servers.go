@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
-	"testing"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -20,7 +19,7 @@ import (
 
 // StartSSHD starts the system's OpenSSH server, with fresh keys, for the user
 // who runs the test. It ends with the test.
-func StartSSHD(t testing.TB, o Options) *Server {
+func StartSSHD(t T, o Options) *Server {
 	t.Helper()
 	path := "/usr/sbin/sshd"
 	if _, err := os.Stat(path); err != nil {
@@ -74,7 +73,7 @@ SetEnv PATH=%s HOME=%s
 }
 
 // StartBuiltin starts the project's own SSH server. It ends with the test.
-func StartBuiltin(t testing.TB, o Options) *Server {
+func StartBuiltin(t T, o Options) *Server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -106,7 +105,7 @@ func StartBuiltin(t testing.TB, o Options) *Server {
 }
 
 // clientFiles makes the client's key, also for OpenSSH's programs.
-func (s *Server) clientFiles(t testing.TB, dir string) {
+func (s *Server) clientFiles(t T, dir string) {
 	s.KeyFile = filepath.Join(dir, "client")
 	s.Signer = Key(t, s.KeyFile)
 	s.KnownHosts = filepath.Join(dir, "known_hosts")
@@ -126,7 +125,7 @@ func (s *Server) SSHArgs(port int) []string {
 }
 
 // await waits until the server answers.
-func (s *Server) await(t testing.TB, log *lockedBuffer) {
+func (s *Server) await(t T, log *lockedBuffer) {
 	t.Helper()
 	addr := net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
 	limit := time.Now().Add(10 * time.Second)
@@ -148,7 +147,7 @@ func (s *Server) await(t testing.TB, log *lockedBuffer) {
 	}
 }
 
-func freePort(t testing.TB) int {
+func freePort(t T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -158,7 +157,7 @@ func freePort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-func writeFile(t testing.TB, name, text string) {
+func writeFile(t T, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

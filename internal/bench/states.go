@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/overbrainer/overbrainer/apply"
+	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/providers/providertest"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// manyRuns is how many runs live through the engine.
+const manyRuns = 1000
+
+// states lets the engine live 1,000 runs on a provider in memory whose pods are
+// done at once: what is left is the engine's own work and the state's.
+func states(b *bench) {
+	rows := [][]string{{"at a time", "engine's time", "writes", "bytes written", "state's size", "written / size"}}
+	var took time.Duration
+	var times float64
+	for _, parallelism := range []int{100, manyRuns} {
+		var walls []time.Duration
+		var lives []life
+		for range b.bigRuns {
+			l := b.live(parallelism)
+			walls, lives = append(walls, l.wall), append(lives, l)
+		}
+		took = median(walls)
+		l := lives[0]
+		times = float64(l.written) / float64(l.size)
+		rows = append(rows, []string{fmt.Sprint(parallelism), show(took), fmt.Sprint(l.writes), mb(l.written), mb(l.size), fmt.Sprintf("%.1f", times)})
+	}
+	b.table(fmt.Sprintf("State: %d runs' whole life, instant pods in memory (median of %d)", manyRuns, b.bigRuns), rows...)
+	b.goal("state_1000", atMost("written", times, 40, "x"), atMost("time", took.Seconds(), 5, "s"))
+}
+
+// life is what it took to live all runs.
+type life struct {
+	wall    time.Duration
+	writes  uint64
+	written int64 // bytes, of this whole process
+	size    int64 // of the state in the end
+}
+
+func (b *bench) live(parallelism int) life {
+	dir := b.TempDir()
+	mem := providertest.NewMemory()
+	// The state holds what a run without a pod's log holds.
+	mem.Description.Capabilities = mem.Description.Capabilities[:0:0]
+	pods := &instantPods{}
+	mem.Boot = pods.boot
+	engine := &apply.Engine{
+		Store: state.Local(dir, "bench"), Dial: pods.dial, Keys: apply.FileKeys{}, Now: time.Now, Project: dir,
+		Providers: map[string]apply.Rented{"memory": {Provider: mem, Description: mem.Description, Configured: mem.Configured}},
+		Program:   func(apply.PodSpec) ([]string, map[string]string, error) { return []string{"bash"}, nil, nil },
+		Emit:      func(apply.Event) {},
+		Who:       state.ClaimHolder{Who: "bench", Host: "here", PID: os.Getpid(), Process: "bench", Alive: func(int, string) bool { return true }},
+		Version:   "bench", Parallelism: parallelism,
+	}
+	before, began := bytesWritten(b), time.Now()
+	out, err := engine.Apply(b.ctx, manyRunsPlan(), apply.Options{})
+	l := life{wall: time.Since(began), written: bytesWritten(b) - before}
+	b.must(err)
+	if out.Class != apply.OK || len(out.Runs) != manyRuns {
+		b.Fatalf("the engine ended with %v, %d runs, %v", out.Class, len(out.Runs), errors.Join(out.Errors...))
+	}
+	st, err := engine.Store.Read(b.ctx)
+	b.must(err)
+	info, err := os.Stat(filepath.Join(dir, state.FileName))
+	b.must(err)
+	l.writes, l.size = st.Serial, info.Size()
+	for address, r := range st.Resources {
+		if run := r.Run.CurrentRun(); run == nil || run.Phase != state.Succeeded || !run.Retrieved || run.Holds() {
+			b.Fatalf("%s did not live to its end: %+v", address, run)
+		}
+	}
+	return l
+}
+
+// bytesWritten is what this process gave to write calls so far.
+func bytesWritten(b *bench) int64 {
+	data, err := os.ReadFile("/proc/self/io")
+	b.must(err)
+	for line := range strings.Lines(string(data)) {
+		var n int64
+		if _, err := fmt.Sscanf(line, "wchar: %d", &n); err == nil {
+			return n
+		}
+	}
+	b.Fatal("/proc/self/io does not tell what was written")
+	return 0
+}
+
+func manyRunsPlan() *plan.Plan {
+	p := &plan.Plan{Offers: map[string][]plan.Offer{}}
+	price := 0.44
+	for i := range manyRuns {
+		key := fmt.Sprintf("k%05d", i)
+		address := fmt.Sprintf("run.sweep[%q]", key)
+		p.Steps = append(p.Steps, &plan.Step{Address: address, Type: "run", Name: "sweep", Index: key, Action: plan.Run, Run: &plan.RunSpec{
+			Provider: "memory", Fingerprint: strings.Repeat("f", 64), Command: []string{"sh", "-c", "true"}, Outputs: []string{"output/**"},
+			Env: map[string]string{"KEY": key}, Metrics: "metrics.jsonl", Inputs: map[string]string{"command": strings.Repeat("c", 64)}, Try: 1,
+			Target: plan.TargetSpec{Address: "target.gpu", GPUTypes: []string{"NVIDIA A40"}, GPUCount: 1, Cloud: "secure", Image: "image", DiskGB: 50, ReadyTimeoutS: 900, InstallSSHD: true},
+			Cap:    plan.CapSpec{Address: "cap.small", Where: "overbrainer.hcl:10", MaxHours: 6, BootGraceS: 1800, RetrieveGraceS: 3600},
+		}})
+		p.Offers[address] = []plan.Offer{{GPUType: "NVIDIA A40", GPUCount: 1, Cloud: "secure", PriceUSD: &price, Stock: "high"}}
+	}
+	return p
+}

@@ -1,0 +1,143 @@
+package remotetest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// Load is a set of files that a benchmark moves.
+type Load struct {
+	Name  string
+	Count int
+	Size  int           // bytes of each file
+	Delay time.Duration // each way
+}
+
+// Loads are the sets that transfers are measured with.
+func Loads() []Load {
+	const far = 25 * time.Millisecond
+	return []Load{
+		{"small", 10_000, 4 << 10, 0},
+		{"mid", 200, 5 << 20, 0},
+		{"big", 1, 2 << 30, 0},
+		{"far_big", 1, 256 << 20, far},
+		{"far_small", 200, 4 << 10, far},
+	}
+}
+
+// Item is one file of a load.
+type Item struct {
+	Path   string // relative, slash-separated
+	Size   int64
+	SHA256 string // 64 hexadecimal digits
+}
+
+// Make writes the files of a load, in directories of a hundred, without
+// leaving a heap behind that a client would not have.
+func (l Load) Make(t T) (dir string, items []Item) {
+	t.Helper()
+	dir = t.TempDir()
+	chunk := make([]byte, min(l.Size, 1<<20))
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(chunk)
+	for i := range l.Count {
+		item := Item{Path: fmt.Sprintf("d%02d/file-%05d.bin", i/100, i), Size: int64(l.Size)}
+		name := filepath.Join(dir, filepath.FromSlash(item.Path))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		out, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := sha256.New()
+		for n := 0; n < l.Size; n += len(chunk) {
+			chunk[0], chunk[1] = byte(i), byte(i>>8)
+			h.Write(chunk)
+			if _, err := out.Write(chunk); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := out.Close(); err != nil {
+			t.Fatal(err)
+		}
+		item.SHA256 = hex.EncodeToString(h.Sum(nil))
+		items = append(items, item)
+	}
+	debug.FreeOSMemory()
+	return dir, items
+}
+
+// Peer is another program that moves a load, or does a part of the work.
+type Peer struct {
+	Name   string // "up/scp"
+	script string // for sh, with SRC and DST for directories
+}
+
+// Run moves the load from dir into target, which is made.
+func (p Peer) Run(dir, target string) error {
+	if err := os.MkdirAll(target, 0o755); err != nil {
+		return err
+	}
+	line := strings.NewReplacer("SRC", dir, "DST", target).Replace(p.script)
+	if out, err := exec.Command("sh", "-c", line).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", p.Name, err, out)
+	}
+	return nil
+}
+
+// Peers are the programs that a load is compared with and that this machine
+// has: those of OpenSSH, with the port of the server or of a proxy before it,
+// rsync, and for one large file a pass of SHA-256.
+func (l Load) Peers(s *Server, port int) []Peer {
+	options := words(s.SSHArgs(port)...)
+	ssh := "ssh " + options + " -o Ciphers=aes128-gcm@openssh.com " + s.Host
+	scp := "scp -q -r " + options
+	remote := s.Host + ":"
+	peers := []Peer{
+		{"up/scp", scp + " SRC/. " + remote + "DST"},
+		{"down/scp", scp + " " + remote + "SRC/. DST"},
+	}
+	if l.Count > 1 {
+		peers = append(peers,
+			Peer{"up/tar", "tar -C SRC -cf - . | " + ssh + " 'tar -C DST -xf -'"},
+			Peer{"down/tar", ssh + " 'tar -C SRC -cf - .' | tar -C DST -xf -"})
+	} else {
+		const file = "SRC/d00/file-00000.bin"
+		peers = append(peers,
+			Peer{"up/cat", ssh + " 'cat >DST/f' <" + file},
+			Peer{"down/cat", ssh + " 'cat " + file + "' >DST/f"},
+			Peer{"hash/sha256sum", "sha256sum " + file})
+		if has("openssl") {
+			peers = append(peers, Peer{"hash/openssl", "openssl dgst -sha256 " + file})
+		}
+	}
+	if has("rsync") {
+		shell := words("ssh " + options)
+		peers = append(peers,
+			Peer{"up/rsync", "rsync -r -e " + shell + " SRC/ " + remote + "DST"},
+			Peer{"down/rsync", "rsync -r -e " + shell + " " + remote + "SRC/ DST"})
+	}
+	return peers
+}
+
+func has(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
+}
+
+// words quotes arguments for a shell.
+func words(args ...string) string {
+	quoted := make([]string, len(args))
+	for i, arg := range args {
+		quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+	}
+	return strings.Join(quoted, " ")
+}
