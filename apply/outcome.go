@@ -84,8 +84,10 @@ func (o Outcome) clone() Outcome {
 	return o
 }
 
-// settled decides the class.
+// settled decides the class and the order. An interrupt may look at the outcome
+// meanwhile, so that what it shares stays as it is.
 func (o Outcome) settled() Outcome {
+	o = o.clone()
 	seen := map[Class]bool{}
 	for _, r := range o.Runs {
 		seen[r.Class] = true

@@ -7,19 +7,23 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/safetext"
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
 
 // inputsFile is runs/ID/inputs.json: what the run was started with, by name
-// and digest. It holds no value of a variable and no secret.
+// and digest, and in words. It holds no secret and no sensitive value.
 type inputsFile struct {
 	RunID       string            `json:"run_id"`
 	Address     string            `json:"address"`
 	Fingerprint string            `json:"fingerprint"`
 	Inputs      map[string]string `json:"inputs"`
+	Shown       map[string]string `json:"shown"` // input → what it was
 	Uploads     []plan.Upload     `json:"uploads"`
 	Secrets     map[string]string `json:"secrets,omitempty"` // variable → block
 	ResumedFrom string            `json:"resumed_from,omitempty"`
@@ -60,7 +64,7 @@ func (r *runner) saveInputs() error {
 	}
 	in := inputsFile{
 		RunID: r.run.ID, Address: r.address, Fingerprint: r.spec.Fingerprint,
-		Inputs: r.spec.Inputs, Uploads: r.spec.Uploads, ResumedFrom: r.run.ResumedFrom,
+		Inputs: r.spec.Inputs, Shown: shown(r.spec, r.s.Redactor.String), Uploads: r.spec.Uploads, ResumedFrom: r.run.ResumedFrom,
 	}
 	if len(r.spec.Secrets) > 0 {
 		in.Secrets = map[string]string{}
@@ -73,6 +77,32 @@ func (r *runner) saveInputs() error {
 		return failf("local_files", "%v", err).at(r.address).because(err)
 	}
 	return r.save(func(_ *state.State, run *state.Run) { run.InputsDigest = digest })
+}
+
+// shown are the inputs as a person would write them, but for sensitive ones.
+func shown(spec *plan.RunSpec, mask func(string) string) map[string]string {
+	words := make([]string, len(spec.Command))
+	for i, word := range spec.Command {
+		words[i] = shellWord(word)
+	}
+	all := map[string]string{
+		"command": strings.Join(words, " "), "setup": spec.Setup,
+		"gpu_count": strconv.Itoa(max(1, spec.Target.GPUCount)), "image": spec.Target.Image,
+	}
+	for name, value := range spec.Env {
+		all["env "+name] = value
+	}
+	for _, part := range spec.Sensitive {
+		all[part] = "(sensitive)"
+	}
+	for name, text := range all {
+		if text == "" {
+			delete(all, name)
+			continue
+		}
+		all[name] = safetext.Cut(mask(text), 2000)
+	}
+	return all
 }
 
 // saveResult writes run.json; files are kept from an earlier one when nil.

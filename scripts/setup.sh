@@ -15,6 +15,7 @@ dash:dash
 busybox:busybox
 shellcheck:shellcheck
 curl:curl
+chromium:chromium
 python3:python3
 openssl:openssl
 groff:groff-base

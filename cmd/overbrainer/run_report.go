@@ -77,10 +77,14 @@ func (a *app) reported(address string, run *state.Run) ui.ReportRun {
 			r.Tail = strings.Split(tail, "\n")
 		}
 	}
-	var in struct{ Inputs map[string]string }
+	var in struct{ Inputs, Shown map[string]string }
 	if data, err := os.ReadFile(filepath.Join(dir, "inputs.json")); err == nil && json.Unmarshal(data, &in) == nil {
 		for _, name := range slices.Sorted(maps.Keys(in.Inputs)) {
-			r.Config = append(r.Config, [2]string{name, "sha256 " + in.Inputs[name]})
+			value, known := in.Shown[name]
+			if !known {
+				value = "sha256 " + in.Inputs[name]
+			}
+			r.Config = append(r.Config, [2]string{name, value})
 		}
 	}
 	return r

@@ -101,17 +101,17 @@ func (m *instantPod) Proof(context.Context, string) (state.Snapshot, bool, error
 
 // The rest succeeds and leaves nothing.
 
-func (m *instantPod) Reserve(context.Context, string) error                  { return nil }
-func (m *instantPod) Upload(context.Context, apply.UploadRequest) error      { return nil }
-func (m *instantPod) Cancel(context.Context) error                           { return nil }
-func (m *instantPod) MarkRetrieved(context.Context) error                    { return nil }
-func (m *instantPod) MarkSeen(context.Context) error                         { return nil }
-func (m *instantPod) RenewLease(context.Context) error                       { return nil }
-func (m *instantPod) RequestSnapshot(context.Context, string, bool) error    { return nil }
-func (m *instantPod) ArmCost(context.Context, time.Time, time.Time) error    { return nil }
-func (m *instantPod) VolumeGB(context.Context, int) error                    { return nil }
-func (m *instantPod) CopyLogs(context.Context, string) error                 { return nil }
-func (m *instantPod) RemoveRunDir(context.Context) error                     { return nil }
-func (m *instantPod) Done() <-chan struct{}                                  { return m.done }
-func (m *instantPod) Err() error                                             { return nil }
-func (m *instantPod) Close() error                                           { return nil }
+func (m *instantPod) Reserve(context.Context, string) error               { return nil }
+func (m *instantPod) Upload(context.Context, apply.UploadRequest) error   { return nil }
+func (m *instantPod) Cancel(context.Context) error                        { return nil }
+func (m *instantPod) MarkRetrieved(context.Context) error                 { return nil }
+func (m *instantPod) MarkSeen(context.Context) error                      { return nil }
+func (m *instantPod) RenewLease(context.Context) error                    { return nil }
+func (m *instantPod) RequestSnapshot(context.Context, string, bool) error { return nil }
+func (m *instantPod) ArmCost(context.Context, time.Time, time.Time) error { return nil }
+func (m *instantPod) VolumeGB(context.Context, int) error                 { return nil }
+func (m *instantPod) CopyLogs(context.Context, string) error              { return nil }
+func (m *instantPod) RemoveRunDir(context.Context) error                  { return nil }
+func (m *instantPod) Done() <-chan struct{}                               { return m.done }
+func (m *instantPod) Err() error                                          { return nil }
+func (m *instantPod) Close() error                                        { return nil }

@@ -129,7 +129,7 @@ func (b *bench) terraform() (func() usage, bool) {
 		}
 		p := b.project("-" + name)
 		p.write("main.tf", `resource "terraform_data" "sweep" {
-  for_each = toset([for i in range(1000) : format("k%05d", i)])
+  for_each = toset(flatten([for i in range(100) : [for j in range(10) : format("k%04d%d", i, j)]]))
   input    = { command = ["sh", "-c", "true"], key = each.key, rate = upper(each.key) }
 }
 `)

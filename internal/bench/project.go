@@ -88,7 +88,7 @@ func (p *project) simulate() {
 	}
 }
 
-// hcl is a configuration with so many runs by for_each, whose job is a line of
+// hcl is a configuration with so many runs (up to 10, or tens) by for_each, whose job is a line of
 // shell that sees its key in $KEY.
 func hcl(runs int, job string) string {
 	return fmt.Sprintf(`provider "runpod" {
@@ -108,7 +108,7 @@ cap "day" {
 }
 
 locals {
-  keys = toset([for i in range(%d) : format("k%%05d", i)])
+  keys = toset(flatten([for i in range(%d) : [for j in range(%d) : format("k%%04d%%d", i, j)]]))
 }
 
 run "sweep" {
@@ -116,8 +116,8 @@ run "sweep" {
   target   = target.gpu
   cap      = cap.day
   command  = ["sh", "-c", %q]
-  env      = { KEY = each.key, RATE = format("%%s-%%d", upper(each.key), length(local.keys)) }
+  env      = { KEY = each.key, RATE = upper(each.key) }
   outputs  = ["output/**"]
 }
-`, runs, job)
+`, (runs+9)/10, min(runs, 10), job)
 }

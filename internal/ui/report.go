@@ -102,18 +102,18 @@ func reportRun(r ReportRun, i int, now time.Time) runDoc {
 	run := r.Run
 	doc := runDoc{
 		Address: clean(r.Address), ID: run.ID, State: phase(run), Color: colorOf(i), Dir: clean(run.Dir),
-		GPU: clean(strings.TrimSuffix(run.GPUType+", "+run.DataCenter, ", ")), Cost: USD(run.CostUSD), Share: -1,
+		GPU: clean(strings.TrimSuffix(run.GPUType+", "+run.DataCenter, ", ")), Cost: USD(run.SpentUSD(now)), Share: -1,
 	}
 	if limit := run.Bounds.MaxCostUSD; limit > 0 {
 		doc.Cap = USD(limit)
-		doc.Share = int(math.Min(100, math.Ceil(run.CostUSD/limit*100)))
+		doc.Share = int(math.Min(100, math.Ceil(run.SpentUSD(now)/limit*100)))
 	}
 	if run.StartedAt != nil {
 		end := now
 		if run.EndedAt != nil {
 			end = *run.EndedAt
 		}
-		doc.Duration = Span(end.Sub(*run.StartedAt))
+		doc.Duration = Span(run.Pod.Nominal(end.Sub(*run.StartedAt)))
 	}
 	doc.Timeline = timeline(run, now)
 	for _, c := range r.Config {
@@ -183,7 +183,7 @@ func timeline(run *state.Run, now time.Time) []eventDoc {
 		out = append(out, eventDoc{
 			Left:  s.from.Sub(first).Seconds() / whole * 100,
 			Width: math.Max(s.to.Sub(s.from).Seconds()/whole*100, 0.4),
-			Color: s.color, Text: clean(fmt.Sprintf("%s, %s", s.text, Span(s.to.Sub(s.from)))),
+			Color: s.color, Text: clean(fmt.Sprintf("%s, %s", s.text, Span(run.Pod.Nominal(s.to.Sub(s.from))))),
 		})
 	}
 	return out
