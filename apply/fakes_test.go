@@ -416,6 +416,7 @@ func newWorld(t *testing.T) *world {
 		job:        fakeJob{length: 10 * time.Minute, files: map[string]string{"output/model.bin": "weights"}, log: "one\ntwo\nthree\n", metrics: "{\"step\":1,\"max_steps\":2,\"loss\":0.5}\n{\"step\":2,\"max_steps\":2,\"loss\":0.25}\n"},
 		secretVals: map[string]string{},
 	}
+	w.timing.JobPoll = 3 * time.Second // hours pass here
 	w.mem.Boot = w.bootPod
 	w.mem.Gone = func(p providers.Pod) {
 		w.mu.Lock()

@@ -24,6 +24,7 @@ setpriv:util-linux
 unshare:util-linux
 ip:iproute2
 tar:tar
+rsync:rsync
 '
 
 # PostgreSQL's programs are in no directory of PATH on Debian.

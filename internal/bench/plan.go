@@ -129,8 +129,8 @@ func (b *bench) terraform() (func() usage, bool) {
 		}
 		p := b.project("-" + name)
 		p.write("main.tf", `resource "terraform_data" "sweep" {
-  for_each = toset(flatten([for i in range(100) : [for j in range(10) : format("k%04d%d", i, j)]]))
-  input    = { command = ["sh", "-c", "true"], key = each.key, rate = upper(each.key) }
+  for_each = { for k in flatten([for i in range(100) : [for j in range(10) : format("k%04d%d", i, j)]]) : k => "rate of ${k}" }
+  input    = { command = ["sh", "-c", "true"], key = each.key, rate = upper(each.value) }
 }
 `)
 		command := func(args ...string) *exec.Cmd {

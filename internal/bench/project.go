@@ -108,15 +108,16 @@ cap "day" {
 }
 
 locals {
-  keys = toset(flatten([for i in range(%d) : [for j in range(%d) : format("k%%04d%%d", i, j)]]))
+  keys = flatten([for i in range(%d) : [for j in range(%d) : format("k%%04d%%d", i, j)]])
+  runs = { for k in local.keys : k => "rate of ${k}" }
 }
 
 run "sweep" {
-  for_each = local.keys
+  for_each = local.runs
   target   = target.gpu
   cap      = cap.day
   command  = ["sh", "-c", %q]
-  env      = { KEY = each.key, RATE = upper(each.key) }
+  env      = { KEY = each.key, RATE = upper(each.value) }
   outputs  = ["output/**"]
 }
 `, (runs+9)/10, min(runs, 10), job)
