@@ -6,8 +6,11 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 LINT     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BINARY   := bin/overbrainer
 N        ?= 200
+BENCH    ?=
+COUNT    ?= 6
+GOBENCH  ?= ^Benchmark(Load10k|Plan|Encode|Decode|Update|Manifest|Tar|Events)$$
 
-.PHONY: all build install quickstart transcript setup test test-all crash crash-faults chaos lint cross licences vuln release policy guard generate generate-check fmt clean
+.PHONY: all build install quickstart transcript setup test test-all crash crash-faults chaos bench bench-go lint cross licences vuln release policy guard generate generate-check fmt clean
 
 all: build
 
@@ -45,6 +48,12 @@ guard: ## a hundred made-up lives of pods: bills within caps, no pod past its bo
 	mkdir -p bin
 	$(GO) test -c -o bin/guard.test ./cmd/overbrainer
 	cd cmd/overbrainer && ../../bin/guard.test -test.run='^TestGuard$$' -test.timeout=3h -test.parallel=6 -lives=100
+
+bench: setup ## what a user waits for, beside scp, rsync, tar, ssh and terraform: a report (half an hour)
+	@$(GO) run ./internal/bench $(BENCH)
+
+bench-go: ## evaluator, planner, state, manifest, tar, log stream, with allocations, for benchstat
+	@$(GO) test -run '^$$' -bench '$(GOBENCH)' -benchmem -count $(COUNT) ./config ./plan ./state ./internal/job ./internal/remote ./providers/runpod
 
 lint: setup
 	test -z "$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go'))"

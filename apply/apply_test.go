@@ -242,6 +242,9 @@ func TestSecondInterruptLeavesAtOnce(t *testing.T) {
 		if out.Class != Interrupt || time.Since(began) > 5*time.Second {
 			t.Errorf("class %d after %s", out.Class, time.Since(began))
 		}
+		if said := strings.Join(out.Messages, " "); !strings.Contains(said, "$0.44") || !strings.Contains(said, "may exist") || !strings.Contains(said, "overbrainer destroy") {
+			t.Errorf("it says %q of what may bill", said)
+		}
 		if a := w.run("run.train").Attempts; len(a) != 1 || a[0].Result != state.AttemptSent {
 			t.Errorf("attempts %+v", a)
 		}

@@ -157,7 +157,7 @@ func (r *runner) reachable(verb string) error {
 	run := r.run
 	switch {
 	case run.Phase.Ended():
-		return failf("not_running", "run %s has ended (%s): nothing to %s", run.ID, run.Phase, verb).at(r.address)
+		return r.hasEnded(verb)
 	case run.Pod == nil || run.Pod.Gone():
 		return failf("no_pod", "run %s has no pod: nothing to %s", run.ID, verb).at(r.address)
 	case run.Phase == state.Preparing && run.Pod.State != state.PodLaunching:
@@ -166,7 +166,14 @@ func (r *runner) reachable(verb string) error {
 	return r.connect()
 }
 
+func (r *runner) hasEnded(verb string) error {
+	return failf("not_running", "run %s has ended (%s): nothing to %s", r.run.ID, r.run.Phase, verb).at(r.address)
+}
+
 func (r *runner) stopJob() RunOutcome {
+	if r.run.Phase.Ended() {
+		return r.failed(r.hasEnded("stop"))
+	}
 	if r.run.Job.SnapshotPath == "" {
 		return r.failed(failf("no_snapshots", "the job of run %s cannot save itself: it has no snapshot block", r.run.ID).at(r.address).hint("%s ends it", r.command("cancel")))
 	}
@@ -179,7 +186,11 @@ func (r *runner) stopJob() RunOutcome {
 	}
 	r.emit(Event{Kind: EventSnapshot, Message: "asked the job to save itself and stop"})
 	if r.unclaimed {
-		return calm(r.observe(""))
+		out := r.observe("")
+		if out.Err == nil && out.State == string(state.Succeeded) && r.run.Message != "" && r.run.Message != succeededWords {
+			r.inDoubtOf(r.run.Message)
+		}
+		return calm(out)
 	}
 	return calm(r.running())
 }

@@ -1,10 +1,10 @@
 package apply
 
 import (
-	"fmt"
 	"math"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -95,8 +95,8 @@ func purseFor(st *state.State, run *state.Run, rate float64, t Timing) (purse, e
 		p.reserve = math.Min(worst, left)
 		if worst > left && left < rate*t.Nominal(t.MinCapTime).Hours() {
 			spending := st.Spending(b.Cap, run.ID)
-			return p, failf("budget", "%s allows $%.2f in all (%s): $%.2f is spent and $%.2f reserved for other runs, which leaves $%.2f for one that may cost $%.2f",
-				b.Cap, b.MaxTotalUSD, b.Where, spending.SpentUSD+run.CostUSD, spending.ReservedUSD, left, worst)
+			return p, failf("budget", "%s allows %s in all (%s): %s is spent and %s reserved for other runs, which leaves %s for one that may cost %s",
+				b.Cap, money.USD(b.MaxTotalUSD), b.Where, money.USD(spending.SpentUSD+run.CostUSD), money.USD(spending.ReservedUSD), money.USD(left), money.USD(worst))
 		}
 		if !math.IsInf(worst, 1) {
 			p.usd = math.Min(p.usd, p.reserve)
@@ -109,8 +109,8 @@ func purseFor(st *state.State, run *state.Run, rate float64, t Timing) (purse, e
 		return p, failf("cap_unset", "a cost cap needs a known price, and this type has none")
 	}
 	if p.usd < rate*leastBoot.Hours() && (len(run.Attempts) > 0 || p.usd <= 0) {
-		return p, failf("cost_cap", "max_cost_usd = %.2f (%s) does not pay another attempt: $%.2f is spent, $%.2f an hour",
-			b.MaxCostUSD, b.Where, run.CostUSD, rate)
+		return p, failf("cost_cap", "max_cost_usd = %g (%s) does not pay another attempt: %s is spent, at %s an hour",
+			b.MaxCostUSD, b.Where, money.USD(run.CostUSD), money.Price(rate))
 	}
 	return p, nil
 }
@@ -143,7 +143,7 @@ func (r *runner) shortCap(p purse) {
 		return
 	}
 	if least := p.rate * r.t.Nominal(r.t.MinCapTime).Hours(); p.usd < least {
-		r.warnf("the money buys only %.0f min of this pod; $%.2f would buy %.0f", p.usd/p.rate*60, least, r.t.Nominal(r.t.MinCapTime).Minutes())
+		r.warnf("the money buys only %.0f min of this pod; %s would buy %.0f", p.usd/p.rate*60, money.USD(least), r.t.Nominal(r.t.MinCapTime).Minutes())
 	}
 }
 
@@ -156,8 +156,6 @@ func (r *runner) offerRate(o plan.Offer) float64 {
 }
 
 func round4(usd float64) float64 { return math.Round(usd*10000) / 10000 }
-
-func money(usd float64) string { return fmt.Sprintf("$%.2f", usd) }
 
 // offerHour and podHour say for people what an hour costs.
 func (r *runner) offerHour(o plan.Offer) string {
@@ -181,5 +179,5 @@ func anHour(rate float64) string {
 	if rate <= 0 {
 		return "at a rate that the provider did not tell"
 	}
-	return fmt.Sprintf("at $%.2f an hour", rate)
+	return "at " + money.Price(rate) + " an hour"
 }

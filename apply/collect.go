@@ -54,7 +54,7 @@ func (r *runner) collect(e ending) (collected, error) {
 					break
 				}
 				if wait == r.t.Reconnect {
-					r.emit(Event{Kind: EventWaiting, Message: fmt.Sprintf("%v; trying again until %s", err, until.Local().Format("15:04:05"))})
+					r.emit(Event{Kind: EventWaiting, Message: fmt.Sprintf("%v; trying again until %s", err, until.Local().Format(clock))})
 				}
 				if err := r.s.sleep(wait); err != nil {
 					return collected{}, errInterrupted

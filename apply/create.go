@@ -14,15 +14,19 @@ import (
 // create sends one create call: the attempt is in the state before it leaves,
 // the answer before anything else happens. An error with a verdict of
 // nextReady means that the call was not made, or that its answer could not be
-// kept and the pod was deleted.
-func (r *runner) create(offer plan.Offer) (attempt string, pod providers.Pod, v verdict, err error) {
+// kept and the pod was deleted. again: it was asked for before, which goes
+// without saying.
+func (r *runner) create(offer plan.Offer, again bool) (attempt string, pod providers.Pod, v verdict, err error) {
 	request, err := r.intend(offer)
 	if err != nil {
 		return "", pod, verdict{}, err
 	}
 	attempt = request.Marker.Attempt
-	r.emit(Event{Kind: EventCreating, Phase: "placing", GPUType: offer.GPUType, RateUSD: r.offerRate(offer),
-		Message: fmt.Sprintf("asking for %s %s", offer.GPUType, r.offerHour(offer))})
+	if !again {
+		r.emit(Event{Kind: EventCreating, Phase: "placing", GPUType: offer.GPUType, RateUSD: r.offerRate(offer),
+			Message: fmt.Sprintf("asking for %s %s", offer.GPUType, r.offerHour(offer))})
+	}
+	r.s.noteRunning(r.address, fmt.Sprintf("%s: a pod with %s %s was asked for and may exist or come to be; overbrainer apply goes on with it, overbrainer destroy ends it, and by itself it ends boot_grace = %s after its start", r.address, offer.GPUType, r.offerHour(offer), spanWords(r.run.Bounds.BootGraceS)))
 	ctx, cancel := r.s.effect(r.t.CreateLimit)
 	pod, err = r.rented.Provider.CreatePod(ctx, request)
 	cancel()
@@ -37,7 +41,6 @@ func (r *runner) create(offer plan.Offer) (attempt string, pod providers.Pod, v 
 			}
 		}
 	})
-	r.emit(Event{Kind: EventUnavailable, GPUType: offer.GPUType, Message: offer.GPUType + ": " + reasonOf(err)})
 	if saved != nil {
 		return attempt, pod, verdict{}, saved
 	}
@@ -140,6 +143,10 @@ func (r *runner) keep(attempt string, pod providers.Pod, result state.AttemptRes
 	created := r.now()
 	if a != nil {
 		created = a.SentAt
+	}
+	// A call that waited for its turn made the pod later.
+	if at := pod.CreatedAt; at.After(created) && !at.After(r.now()) {
+		created = at
 	}
 	record := &state.Pod{
 		ID: pod.ID, Attempt: attempt, State: state.PodProvisioning, GPUType: pod.GPUType,

@@ -1,8 +1,10 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -65,6 +67,7 @@ func (s *session) destroy(p *plan.Plan, opt DestroyOptions) (Outcome, error) {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			if err := s.destroyAddress(address, rules); err != nil {
+				orTakeOver(err)
 				s.addError(err)
 				s.emit(Event{Kind: EventFailed, Address: address, Message: err.Error()})
 			}
@@ -76,7 +79,15 @@ func (s *session) destroy(p *plan.Plan, opt DestroyOptions) (Outcome, error) {
 	}
 	s.sweepAccounts()
 	s.destroyVolumes(p, opt, wanted)
-	return s.destroyed(), nil
+	return s.destroyed(wanted), nil
+}
+
+// orTakeOver says in the error about another process's work how to end that.
+func orTakeOver(err error) {
+	var e *Error
+	if errors.As(err, &e) && e.Code == "held" {
+		e.Hint = "-lock-timeout=DURATION waits for it; overbrainer destroy -take-over ends its work"
+	}
 }
 
 func stepFor(p *plan.Plan, address string) bool {
@@ -88,13 +99,13 @@ func stepFor(p *plan.Plan, address string) bool {
 	return false
 }
 
-// destroyed adds what is left, with what it costs.
-func (s *session) destroyed() Outcome {
+// destroyed adds what is left of what was to go, with what it costs.
+func (s *session) destroyed(wanted func(address string) bool) Outcome {
 	st, err := s.dropOutputs()
 	if err != nil {
 		s.addError(err)
 	} else {
-		s.leftAfterDestroy(st)
+		s.leftAfterDestroy(st, wanted)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,23 +130,47 @@ func (s *session) dropOutputs() (*state.State, error) {
 	})
 }
 
-func (s *session) leftAfterDestroy(st *state.State) {
+func (s *session) leftAfterDestroy(st *state.State, wanted func(address string) bool) {
 	st.EachRun(func(address string, run *state.Run) {
+		if !wanted(address) {
+			return
+		}
+		fix, note, held := "overbrainer destroy", "", false
+		if c, ok := st.Claims[address]; ok && s.refused(address) {
+			fix, note, held = "overbrainer destroy -take-over", fmt.Sprintf("%s@%s works on it (%s, pid %d)", c.Who, c.Host, c.Operation, c.PID), true
+		}
+		left := func(kind, id string, rate float64, about string) {
+			s.addLeft(Left{Kind: kind, Address: address, RunID: run.ID, ID: id, RateUSD: rate, Fix: fix, Note: cmp.Or(note, about), Held: held})
+		}
 		if p := run.Pod; p != nil && !p.Gone() {
-			s.addLeft(Left{Kind: "pod", Address: address, RunID: run.ID, ID: p.ID, RateUSD: p.HourUSD(), Fix: "overbrainer destroy", Note: string(p.State)})
+			left("pod", p.ID, p.HourUSD(), string(p.State))
 		}
 		for _, stray := range run.Strays {
-			s.addLeft(Left{Kind: "stray", Address: address, RunID: run.ID, ID: stray.PodID, RateUSD: stray.RateUSD, Fix: "overbrainer destroy"})
+			left("stray", stray.PodID, stray.RateUSD, "")
 		}
 		for _, secret := range run.Secrets {
-			s.addLeft(Left{Kind: "secret", Address: address, RunID: run.ID, ID: secret.Name, Fix: "overbrainer destroy"})
+			left("secret", secret.Name, 0, "")
 		}
 		for _, a := range run.Attempts {
 			if open(a) {
-				s.addLeft(Left{Kind: "unanswered", Address: address, RunID: run.ID, ID: a.Name, RateUSD: a.RateUSD, Fix: "overbrainer destroy"})
+				left("unanswered", a.Name, a.RateUSD, "")
 			}
 		}
 	})
+}
+
+// refused reports whether an address was left alone because another process
+// works on it.
+func (s *session) refused(address string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, err := range s.outcome.Errors {
+		var e *Error
+		if errors.As(err, &e) && e.Code == "held" && e.Address == address {
+			return true
+		}
+	}
+	return false
 }
 
 // destroyAddress ends everything of an address and takes it out of the state.

@@ -1,11 +1,14 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"time"
 
+	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -155,7 +158,7 @@ func (d *diskWatch) volumeGB(f *follower) int {
 	if err != nil {
 		return 0
 	}
-	f.r.setVolumeSize(v.SizeGB)
+	f.r.setVolumeSize(v)
 	return v.SizeGB
 }
 
@@ -187,7 +190,7 @@ func (d *diskWatch) grow(f *follower, now time.Time) bool {
 		return false
 	}
 	if v.SizeGB != r.volumeSize() { // changed elsewhere
-		d.sized(f, v.SizeGB)
+		d.sized(f, v)
 		return true
 	}
 	next := grownSize(v.SizeGB, r.run.Bounds.MaxVolumeGB)
@@ -197,13 +200,18 @@ func (d *diskWatch) grow(f *follower, now time.Time) bool {
 	r.warnf("the volume %s is nearly full and is grown from %d to %d GB, for good, at the volume's price", v.ID, v.SizeGB, next)
 	ctx, cancel := r.s.effect(r.t.CreateLimit)
 	defer cancel()
-	if _, err := r.rented.Provider.ResizeVolume(ctx, v.ID, next); err != nil {
+	grown, err := r.rented.Provider.ResizeVolume(ctx, v.ID, next)
+	if err != nil {
 		r.warnf("the volume could not be grown: %s", reasonOf(err))
 		d.noGrow = true
 		return false
 	}
 	d.pendingGB, d.pendingFrom, d.blind = next, now, 0
-	d.sized(f, next)
+	if grown.SizeGB < next { // it may still show what it had
+		grown.SizeGB, grown.MonthlyUSD = next, 0
+	}
+	grown.Type = cmp.Or(grown.Type, v.Type)
+	d.sized(f, grown)
 	return true
 }
 
@@ -223,9 +231,9 @@ func (d *diskWatch) settle(f *follower, now time.Time) {
 }
 
 // sized tells the pod's guard, and everybody who reads the state, the size.
-func (d *diskWatch) sized(f *follower, gb int) {
-	f.r.setVolumeSize(gb)
-	_ = f.call(func(ctx context.Context) error { return f.r.machine.VolumeGB(ctx, gb) })
+func (d *diskWatch) sized(f *follower, v providers.Volume) {
+	f.r.setVolumeSize(v)
+	_ = f.call(func(ctx context.Context) error { return f.r.machine.VolumeGB(ctx, v.SizeGB) })
 }
 
 // stop has the job save itself before its disk is full.
@@ -252,7 +260,10 @@ func (r *runner) volumeSize() int {
 	return r.volumeGB
 }
 
-func (r *runner) setVolumeSize(gb int) {
+// setVolumeSize takes in a volume as the provider shows it: its size, and what
+// it costs since.
+func (r *runner) setVolumeSize(v providers.Volume) {
+	gb := v.SizeGB
 	if gb <= 0 || gb > math.MaxInt32 {
 		return
 	}
@@ -261,7 +272,10 @@ func (r *runner) setVolumeSize(gb int) {
 	_ = r.save(func(st *state.State, _ *state.Run) {
 		for _, res := range st.Resources {
 			if res.Volume != nil && res.Volume.ID == id && res.Volume.SizeGB < gb {
-				res.Volume.SizeGB = gb
+				res.Volume.SizeGB, res.Volume.MonthlyUSD = gb, v.MonthlyUSD
+				if m := plan.VolumeMonthly(gb, cmp.Or(v.Type, res.Volume.Type)); v.MonthlyUSD == 0 && m != nil {
+					res.Volume.MonthlyUSD = *m
+				}
 			}
 		}
 	})

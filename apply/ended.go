@@ -3,11 +3,13 @@ package apply
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/overbrainer/overbrainer/state"
 )
 
-// ErrBadProof says that a job left a snapshot's proof that is not valid.
+// ErrBadProof says that a job left a snapshot's proof that is not valid. What
+// wraps it says why, in words for people.
 var ErrBadProof = errors.New("the snapshot's proof is not valid")
 
 // ending is how a job ended.
@@ -17,6 +19,8 @@ type ending struct {
 	message  string
 	exit     *int
 	snapshot *state.Snapshot
+	// doubt: it counts as a success, and may not be one.
+	doubt bool
 }
 
 // facts are what an ending is told from.
@@ -25,10 +29,16 @@ type facts struct {
 	exit    int
 	metrics int // lines seen
 	proof   *state.Snapshot
-	bad     bool // a proof that is not valid
+	bad     error // what is wrong with a proof that is not valid
 	// asked is why the job was asked to end by us or by its guard; "" if not.
 	asked state.Reason
+	// ignored is the grace after which we ended a job that had not saved itself
+	// as it was asked to; 0 if it was not that.
+	ignored time.Duration
 }
+
+// succeededWords is the message of a run whose success nothing puts in doubt.
+const succeededWords = "the job succeeded"
 
 // judge tells how a job ended. An exit code of 0 alone is a success only where
 // nothing that was required is missing.
@@ -45,20 +55,29 @@ func judge(f facts, job state.Job) ending {
 			e.reason = snapshotReason(f.proof.Reason)
 		}
 		e.message = fmt.Sprintf("stopped at step %d", f.proof.Step)
-	case f.state == JobExited && f.exit == 0 && f.bad:
-		e.reason, e.message = state.ExitCode, "the job left a snapshot that is not valid"
+	case f.state == JobExited && f.exit == 0 && f.bad != nil:
+		e.reason, e.message = state.InvalidSnapshot, "the job exited with 0, but "+f.bad.Error()
 	case f.state == JobExited && f.exit == 0 && f.asked == state.StalledOut:
 		e.reason, e.message = state.StalledOut, "the job made no progress and ended when it was asked to"
 	case f.state == JobExited && f.exit == 0 && job.MetricsRequired && f.metrics == 0:
 		e.reason, e.message = state.NoMetrics, fmt.Sprintf("the job exited with 0 and wrote no line to %s", job.Metrics)
+	case f.state == JobExited && f.exit == 0 && f.asked != "":
+		e.phase, e.doubt = state.Succeeded, true
+		e.message = "the job exited with 0 after it was asked to save itself and stop, and left no snapshot: it may not have finished"
 	case f.state == JobExited && f.exit == 0:
-		e.phase, e.message = state.Succeeded, "the job succeeded"
+		e.phase, e.message = state.Succeeded, succeededWords
 	case f.state == JobExited && (f.asked == state.StalledOut || f.asked == state.CostCap || f.asked == state.TimeLimit || f.asked == state.DiskFull):
 		e.reason, e.message = f.asked, fmt.Sprintf("the job was asked to save itself and exited with %d", f.exit)
 	case f.state == JobExited:
 		e.reason, e.message = state.ExitCode, exitWords(f.exit)
 	case f.state == JobCancelled && f.asked != "" && f.asked != state.UserCancelled && f.asked != state.UserStopped:
 		e.reason, e.message = f.asked, "the job was ended because of "+limitWords(f.asked)
+	case f.state == JobCancelled && f.asked == state.UserStopped && f.ignored > 0:
+		e.phase, e.reason = state.Stopped, state.UserStopped
+		e.message = fmt.Sprintf("the job was asked to save itself and stop, did not within %s and was ended: there is no snapshot of it", spanWords(int(f.ignored.Seconds())))
+		if f.bad != nil {
+			e.message += " (" + f.bad.Error() + ")"
+		}
 	case f.state == JobCancelled:
 		e.phase, e.reason, e.message = state.Cancelled, state.UserCancelled, "the job was cancelled"
 	default:
@@ -122,7 +141,7 @@ func (r *runner) limitMessage(reason state.Reason) string {
 		}
 		return fmt.Sprintf("ended by its cost cap: max_total_usd = %g (%s), other runs counted", b.MaxTotalUSD, b.Where)
 	case state.StalledOut:
-		return fmt.Sprintf("ended because it made no progress for stall_after = %ds (%s)", b.StallAfterS, b.Where)
+		return fmt.Sprintf("ended because it made no progress for stall_after = %q (%s)", spanWords(b.StallAfterS), b.Where)
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package apply
 import (
 	"fmt"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -22,12 +23,15 @@ func (r *runner) cutOff(reason state.Reason, why string) RunOutcome {
 func (r *runner) vanished() RunOutcome {
 	now := r.now()
 	_, said := r.guardSaid()
-	by, reason, message := "unknown", state.Lost, fmt.Sprintf("pod %s is gone and nobody here deleted it", podID(r.run))
+	grace := spanWords(r.run.Bounds.RetrieveGrace)
+	by, reason, message := "unknown", state.Lost, fmt.Sprintf("pod %s is gone and nobody here deleted it: somebody else did, or its own guard, which ends it %s after the job's end when the results were not fetched", podID(r.run), grace)
 	switch limit := r.limitPassed(now); {
 	case limit == "cost" || said == "cost_cap":
 		by, reason, message = "watchdog", state.CostCap, r.limitMessage(state.CostCap)
 	case limit == "time" || said == "deadline":
 		by, reason, message = "watchdog", state.TimeLimit, r.limitMessage(state.TimeLimit)
+	case said == "abandoned":
+		by, message = "watchdog", fmt.Sprintf("pod %s ended itself: its job had ended, and the results waited longer than retrieve_grace = %s", podID(r.run), grace)
 	case said != "":
 		by, message = "watchdog", fmt.Sprintf("pod %s ended itself (%s)", podID(r.run), said)
 	}
@@ -87,7 +91,7 @@ func (r *runner) savedWords() string {
 	if r.fetchedEarly {
 		text += ", with what it had written until shortly before"
 	}
-	return text + fmt.Sprintf("; it cost about %s", money(r.run.SpentUSD(r.now())))
+	return text + fmt.Sprintf("; it cost about %s", money.USD(r.run.SpentUSD(r.now())))
 }
 
 // notRetrieved leaves an ended job's pod for its grace.
@@ -111,7 +115,7 @@ func (r *runner) awaiting(why error) RunOutcome {
 	}
 	grace := r.t.Seconds(r.run.Bounds.RetrieveGrace)
 	if e := r.run.EndedAt; e != nil {
-		r.s.say(fmt.Sprintf("pod %s waits until %s for the results of %s, %s; overbrainer apply goes on with them", r.run.Pod.ID, e.Add(grace).Local().Format("15:04:05"), r.address, podHour(r.run.Pod)))
+		r.s.say(fmt.Sprintf("pod %s waits until %s for the results of %s, %s; overbrainer apply goes on with them", r.run.Pod.ID, e.Add(grace).Local().Format(clock), r.address, podHour(r.run.Pod)))
 	}
 	r.ended(out)
 	r.closeMachine()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -25,11 +26,12 @@ const (
 
 // watched is the result of following.
 type watched struct {
-	end   watchEnd
-	last  Poll
-	asked state.Reason // why we ended the job, "" if it ended by itself
-	wiped bool         // the job is lost with the container's disk
-	err   error
+	end     watchEnd
+	last    Poll
+	asked   state.Reason  // why we ended the job, "" if it ended by itself
+	ignored time.Duration // the grace after which we ended a job that did not save itself; 0: we did not
+	wiped   bool          // the job is lost with the container's disk
+	err     error
 }
 
 // follower watches one job.
@@ -145,7 +147,7 @@ func (f *follower) look() (watched, bool) {
 			continue
 		case p.State != JobRunning:
 			f.tail.flush(f.line)
-			return watched{end: jobEnded, last: p, asked: f.whyEnded(p)}, true
+			return watched{end: jobEnded, last: p, asked: f.whyEnded(p), ignored: f.snapshots.ignored}, true
 		}
 		f.disk.poll(f, p)
 		return f.snapshots.poll(f, p)
@@ -224,7 +226,7 @@ func (r *runner) whereItRuns() string {
 	if p == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s (run %s) still runs on pod %s, %s, %s so far", r.address, r.run.ID, p.ID, podHour(p), money(r.run.SpentUSD(r.now())))
+	text := fmt.Sprintf("%s (run %s) still runs on pod %s, %s, %s so far", r.address, r.run.ID, p.ID, podHour(p), money.USD(r.run.SpentUSD(r.now())))
 	text += "\n" + r.boundWords()
 	text += fmt.Sprintf("\ncome back: %s; end it: %s", r.command("attach"), r.command("cancel"))
 	return text

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -65,7 +66,7 @@ func (f *follower) guardTick(now time.Time) (watched, bool) {
 	if at := f.snapshotDue(); !at.IsZero() && !now.Before(at) && !g.costAsked && r.run.Job.SnapshotPath != "" && r.machine != nil {
 		if f.snapshots.ask(f, "cost", false) == nil {
 			g.costAsked = true
-			r.emit(Event{Kind: EventSnapshot, Message: fmt.Sprintf("asked for a snapshot: %s of %s spent", money(r.run.SpentUSD(now)), money(r.limitUSD()))})
+			r.emit(Event{Kind: EventSnapshot, Message: fmt.Sprintf("asked for a snapshot: %s of %s spent", money.USD(r.run.SpentUSD(now)), money.USD(r.limitUSD()))})
 		}
 	}
 	if pod.CostCapAt != nil && !now.Before(pod.CostCapAt.Add(r.t.GuardInterval)) {
@@ -74,6 +75,11 @@ func (f *follower) guardTick(now time.Time) (watched, bool) {
 	if pod.Deadline != nil {
 		leased := now.Sub(g.renewedAt) < r.t.LeaseTTL
 		hard := pod.Deadline.Add(r.t.Hours(r.run.Bounds.OverrunHours))
+		if r.machine == nil {
+			// Nobody knows whether the job has ended. If it has, its results
+			// have their grace; if not, the pod's own guard ends it.
+			leased, hard = true, hard.Add(r.grace())
+		}
 		if !now.Before(hard.Add(r.t.DeadlineMargin)) || !leased && !now.Before(pod.Deadline.Add(r.t.DeadlineMargin)) {
 			return watched{end: timeUp}, true
 		}
@@ -81,6 +87,12 @@ func (f *follower) guardTick(now time.Time) (watched, bool) {
 	}
 	f.stall(now)
 	return watched{}, false
+}
+
+// grace is how long a pod may stay after its job's end.
+func (r *runner) grace() time.Duration {
+	b := r.run.Bounds
+	return r.t.Seconds(b.RetrieveGrace + max(0, b.KeepPodS))
 }
 
 // snapshotDue is when the money asks for a snapshot.
@@ -110,7 +122,7 @@ func (f *follower) overrun(now time.Time) {
 	}
 	f.overrunSaid = true
 	left := f.r.t.NominalHours(end.Sub(now))
-	limit := pod.Deadline.Local().Format("15:04:05")
+	limit := pod.Deadline.Local().Format(clock)
 	if f.r.run.Bounds.OverrunHours > 0 {
 		f.r.emit(Event{Kind: EventPhase, Message: fmt.Sprintf("at this pace the job needs %.1f h more, past its deadline %s; it may go on for %g h while it is followed and makes progress", left, limit, f.r.run.Bounds.OverrunHours)})
 		return
@@ -126,7 +138,7 @@ func (f *follower) stall(now time.Time) {
 		return
 	}
 	f.guard.stalled = true
-	r.warnf("no progress since %s: the run is stalled and will be ended", f.progressAt.Local().Format("15:04:05"))
+	r.warnf("no progress since %s: the run is stalled and will be ended", f.progressAt.Local().Format(clock))
 	f.snapshots.because = state.StalledOut
 	if r.run.Job.SnapshotPath != "" && f.snapshots.ask(f, "stalled", false) == nil {
 		return

@@ -31,6 +31,9 @@ func (s *session) watchInterrupts() {
 		switch seen++; seen {
 		case 1:
 			close(s.stop)
+			if s.beginning() {
+				s.emit(Event{Kind: EventWaiting, Message: "interrupted: what is in flight is finished first; once more ends at once"})
+			}
 		case 2:
 			close(s.abandon)
 			return
@@ -68,6 +71,13 @@ func (s *session) abandoned() Outcome {
 		out.Messages = append(out.Messages, s.running[addr])
 	}
 	return out
+}
+
+// beginning reports whether a pod is being made.
+func (s *session) beginning() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.running) > 0
 }
 
 func (s *session) interrupted() bool {

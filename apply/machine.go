@@ -168,11 +168,16 @@ func (m *sshMachine) RequestSnapshot(ctx context.Context, reason string, overwri
 	return err
 }
 
+// badProof tells what is wrong with a proof, in the words of who read it.
+type badProof struct{ error }
+
+func (b *badProof) Is(target error) bool { return target == ErrBadProof }
+
 func (m *sshMachine) Proof(ctx context.Context, path string) (state.Snapshot, bool, error) {
 	p, found, err := m.pod.Proof(ctx, path)
 	var bad *job.ProofError
 	if errors.As(err, &bad) {
-		return state.Snapshot{}, false, fmt.Errorf("%w: %w", ErrBadProof, err)
+		return state.Snapshot{}, false, &badProof{err}
 	}
 	s := state.Snapshot{Path: p.Checkpoint, Step: p.Step, Reason: p.Reason}
 	if p.Time > 0 {

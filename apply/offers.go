@@ -19,10 +19,13 @@ type offers struct {
 	blind []plan.Offer
 	// none says why nothing is to be had.
 	none error
+	// said are the moves of prices that were told: once, however often the
+	// catalog is read.
+	said map[string]bool
 }
 
 func (r *runner) newOffers(planned []plan.Offer) *offers {
-	o := &offers{r: r, planned: planned, ceiling: map[string]*float64{}}
+	o := &offers{r: r, planned: planned, ceiling: map[string]*float64{}, said: map[string]bool{}}
 	for _, offer := range planned {
 		o.ceiling[offer.GPUType] = offer.PriceUSD
 	}
@@ -46,7 +49,10 @@ func (o *offers) begin() {
 	o.walk, o.none = plan.NewWalk(o.r.spec.Target, catalog, o.planned)
 	if o.walk != nil {
 		for _, move := range o.walk.Dearer() {
-			o.r.emit(Event{Kind: EventUnavailable, GPUType: move.GPUType, Message: move.String() + "; not used"})
+			if text := move.String(); !o.said[text] {
+				o.said[text] = true
+				o.r.emit(Event{Kind: EventUnavailable, GPUType: move.GPUType, Message: text + "; not used"})
+			}
 		}
 	}
 }

@@ -71,6 +71,9 @@ type Left struct {
 	Monthly float64 // USD a month, for a volume
 	Fix     string  // the command that ends it
 	Note    string
+	// Held: another process works on it. That is why it is still there, and no
+	// failure of its own.
+	Held bool
 }
 
 func (o Outcome) clone() Outcome {
@@ -100,8 +103,10 @@ func (o Outcome) settled() Outcome {
 			seen[Failure] = true
 		}
 	}
-	if len(o.Left) > 0 {
-		seen[Failure] = true
+	for _, l := range o.Left {
+		if !l.Held {
+			seen[Failure] = true
+		}
 	}
 	if o.Interrupted {
 		seen[Interrupt] = true
@@ -131,14 +136,15 @@ func (o Outcome) settled() Outcome {
 // classes says what the reason of an ended run means for the exit status. A
 // reason that is not here counts as a failure.
 var classes = map[state.Reason]Class{
-	state.NoReason:      OK,
-	state.ExitCode:      JobFailed,
-	state.NoOutputs:     JobFailed,
-	state.NoMetrics:     JobFailed,
-	state.UserCancelled: JobFailed,
-	state.UserStopped:   JobFailed,
-	state.NoCapacity:    NothingRentable,
-	state.Interrupted:   Interrupt,
+	state.NoReason:        OK,
+	state.ExitCode:        JobFailed,
+	state.NoOutputs:       JobFailed,
+	state.NoMetrics:       JobFailed,
+	state.InvalidSnapshot: JobFailed,
+	state.UserCancelled:   JobFailed,
+	state.UserStopped:     JobFailed,
+	state.NoCapacity:      NothingRentable,
+	state.Interrupted:     Interrupt,
 }
 
 func classOfRun(run *state.Run) Class {

@@ -91,6 +91,14 @@ func (w *readiness) gpus(v Verdict) error {
 	if v.GPUCount >= 0 && v.GPUCount != asked {
 		return refused(state.PlacementMismatch, "it has %d of %d GPU", v.GPUCount, asked)
 	}
+	pod := w.r.run.Pod
+	for _, a := range w.r.run.Attempts {
+		if a.Name == pod.Attempt && pod.GPUType != "" && a.GPUType != "" && pod.GPUType != a.GPUType {
+			e := slow("it has %s, asked was %s", pod.GPUType, a.GPUType)
+			e.result, e.end = state.AttemptRefused, state.PlacementMismatch
+			return e
+		}
+	}
 	return nil
 }
 

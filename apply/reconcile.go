@@ -10,20 +10,27 @@ import (
 
 // reconcile looks for the pod of a create call without a clear answer: several
 // times, because a list may lag behind. It gives the pod, adopted and written
-// down, or nil where none was seen. An interrupt ends the waiting, not the last
-// look.
+// down, or nil where none was seen. A list that cannot be read says nothing, so
+// that no further pod is asked for until one can. An interrupt ends the waiting,
+// not the last look.
 func (r *runner) reconcile(attempt string) (*providers.Pod, error) {
-	for i, wait := range r.t.Reconcile {
-		stopped := r.s.sleep(wait) != nil
+	until := r.now().Add(r.t.Blind)
+	for look := 0; look < len(r.t.Reconcile); {
+		stopped := r.s.sleep(r.t.Reconcile[look]) != nil
 		pods, err := r.s.listPods(r.provider)
-		if err != nil {
+		switch {
+		case err != nil && !stopped && r.now().After(until):
+			return nil, failf("unanswered", "whether a pod was made cannot be told: the create call was not answered clearly, and the list of pods cannot be read: %s", reasonOf(err)).
+				at(r.address).because(errors.Join(err, &endError{state.Unanswered})).hint("overbrainer apply, once the API answers, goes on with it or proves that there is none")
+		case err != nil:
 			r.emit(Event{Kind: EventWaiting, Message: "the answer to the create call was not clear, and the list of pods cannot be read: " + reasonOf(err)})
-		} else {
+		default:
 			found, err := r.adopt(attempt, pods)
 			if err != nil || found != nil {
 				return found, err
 			}
-			r.emit(Event{Kind: EventWaiting, Message: fmt.Sprintf("the answer to the create call was not clear; no pod of it is listed (look %d of %d)", i+1, len(r.t.Reconcile))})
+			look++
+			r.emit(Event{Kind: EventWaiting, Message: fmt.Sprintf("the answer to the create call was not clear; no pod of it is listed (look %d of %d)", look, len(r.t.Reconcile))})
 		}
 		if stopped {
 			return nil, errInterrupted

@@ -31,6 +31,7 @@ func (f *follower) reconnect() (watched, bool) {
 	}
 	if f.lost.IsZero() {
 		f.lost = r.now()
+		r.emit(Event{Kind: EventWaiting, Message: "the pod cannot be reached, trying again: " + err.Error()})
 	}
 	var failed *DialError
 	if errors.As(err, &failed) && failed.Stage == StageAuth {

@@ -104,6 +104,6 @@ func (s *session) destroyVolumes(p *plan.Plan, opt DestroyOptions, wanted func(s
 		case !retain:
 			why = "only -volumes deletes volumes"
 		}
-		s.say(fmt.Sprintf("%s (%s, %d GB) stays: %s; it goes on costing %s a month", address, v.ID, v.SizeGB, why, money(v.MonthlyUSD)))
+		s.say(fmt.Sprintf("%s (%s, %d GB) stays: %s; it goes on costing %s a month", address, v.ID, v.SizeGB, why, monthlyWords(v)))
 	}
 }

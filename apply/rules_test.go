@@ -326,6 +326,50 @@ func TestWaitForStock(t *testing.T) {
 	})
 }
 
+// A wait for stock that was in vain names each offer once, however often it was
+// asked for, and does not advise what is set; meanwhile a look that shows what
+// the last one did is one short line.
+func TestWaitForStockInVain(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.mem.Fail(providertest.Fault{Op: "CreatePod", Times: 1000, Err: providertest.Error(providers.Capacity, "create pod", "none")})
+		s := spec()
+		s.Target.WaitForStockS = 7200
+		p := oneRun(s)
+		out := w.apply(p, Options{})
+		if out.Class != NothingRentable || len(out.Runs) != 1 {
+			t.Fatalf("%+v", out)
+		}
+		looks := len(w.run("run.train").Attempts) / len(p.Offers["run.train"])
+		if looks < 3 {
+			t.Fatalf("%d looks", looks)
+		}
+		text := out.Runs[0].Err.Error()
+		for _, o := range p.Offers["run.train"] {
+			if n := strings.Count(text, o.GPUType); n != 1 {
+				t.Errorf("%s is named %d times: %s", o.GPUType, n, text)
+			}
+		}
+		if strings.Contains(text, "set wait_for_stock") || !strings.Contains(text, "raise wait_for_stock, which is 2h0m0s") {
+			t.Error(text)
+		}
+		var asked, still int
+		for _, e := range w.events {
+			switch {
+			case e.Kind == EventCreating, e.Kind == EventUnavailable:
+				asked++
+			case e.Kind == EventWaiting && strings.HasPrefix(e.Message, "still nothing to rent; trying again in "):
+				still++
+			}
+			if strings.Contains(e.Message, "AM") || strings.Contains(e.Message, "PM") {
+				t.Errorf("a clock of twelve hours: %s", e.Message)
+			}
+		}
+		if most := 2 * len(p.Offers["run.train"]); asked != most || still < looks-2 {
+			t.Errorf("%d lines about offers, want %d; %d of %d looks told shortly", asked, most, still, looks)
+		}
+	})
+}
+
 func TestDearerNow(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		p := oneRun(spec())

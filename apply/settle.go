@@ -30,24 +30,26 @@ func (r *runner) settle(w watched) RunOutcome {
 	case jobEnded:
 	}
 	e := r.ending(w)
+	if e.doubt {
+		r.inDoubtOf(e.message)
+	}
 	r.noteEnding(e, w.last)
 	return r.wrapUp(e)
 }
 
 // ending reads the proof, if the job left one, and tells how the job ended.
 func (r *runner) ending(w watched) ending {
-	f := facts{state: w.last.State, exit: w.last.Exit, asked: w.asked, metrics: len(r.run.Metrics)}
+	f := facts{state: w.last.State, exit: w.last.Exit, asked: w.asked, metrics: len(r.run.Metrics), ignored: w.ignored}
 	if r.run.Job.SnapshotPath != "" && w.last.Proof && r.machine != nil {
 		var snap state.Snapshot
 		var found bool
 		err := r.onPod(r.t.Call, func(ctx context.Context, m Machine) (err error) {
 			if snap, found, err = m.Proof(ctx, r.run.Job.SnapshotPath); errors.Is(err, ErrBadProof) {
-				f.bad, err = true, nil
+				f.bad, err = err, nil
 			}
 			return err
 		})
-		switch {
-		case err == nil && found && !f.bad:
+		if err == nil && found && f.bad == nil {
 			f.proof = &snap
 		}
 	}
@@ -63,6 +65,12 @@ func (r *runner) ending(w watched) ending {
 		}
 	}
 	return e
+}
+
+// inDoubtOf says of a run that counts as a success why it may not be one.
+func (r *runner) inDoubtOf(message string) {
+	r.warnf("%s", message)
+	r.s.say(r.address + ": " + message)
 }
 
 // noteEnding writes down that the job has ended, before its results are
@@ -143,7 +151,7 @@ func (r *runner) keepPod(seconds int) RunOutcome {
 	text := fmt.Sprintf("pod %s is kept, %s, until it is destroyed", r.run.Pod.ID, podHour(r.run.Pod))
 	if seconds > 0 {
 		if u := r.run.Pod.KeptUntil; u != nil {
-			text = fmt.Sprintf("pod %s is kept until %s, %s", r.run.Pod.ID, u.Local().Format("2006-01-02 15:04:05"), podHour(r.run.Pod))
+			text = fmt.Sprintf("pod %s is kept until %s, %s", r.run.Pod.ID, u.Local().Format(clock), podHour(r.run.Pod))
 		}
 	}
 	text += fmt.Sprintf("; overbrainer run ssh %s, overbrainer pod rm %s", shellWord(r.address), r.run.ID)

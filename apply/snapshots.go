@@ -15,6 +15,9 @@ type snapshotWatch struct {
 	askedAt   time.Time
 	proofAt   time.Time
 	cancelled bool
+	// ignored is the nominal grace after which the job was ended without having
+	// saved itself; 0 if it was not.
+	ignored time.Duration
 }
 
 // ask writes a request.
@@ -37,7 +40,7 @@ func (s *snapshotWatch) poll(f *follower, p Poll) (watched, bool) {
 		s.askedAt = now
 		r.emit(Event{Kind: EventSnapshot, Message: "the job was asked to save itself: " + p.Snapshot})
 	}
-	if p.Proof && s.proofAt.IsZero() {
+	if p.Proof && s.proofAt.IsZero() && s.proven(f) {
 		s.proofAt = now
 		r.emit(Event{Kind: EventSnapshot, Message: "the job saved itself"})
 	}
@@ -53,13 +56,25 @@ func (s *snapshotWatch) poll(f *follower, p Poll) (watched, bool) {
 		r.warnf("the job goes on although it saved itself; it is ended")
 		s.cancel(f)
 	case s.proofAt.IsZero() && now.Sub(s.askedAt) >= grace:
-		r.warnf("the job did not save itself within %s; it is ended", r.t.Nominal(grace).Round(time.Second))
+		s.ignored = r.t.Nominal(grace).Round(time.Second)
+		r.warnf("the job did not save itself within %s; it is ended", spanWords(int(s.ignored.Seconds())))
 		if s.because == "" && p.Snapshot != "" {
 			s.because = snapshotReason(p.Snapshot)
 		}
 		s.cancel(f)
 	}
 	return watched{}, false
+}
+
+// proven reports whether the job's proof is valid. One that is not may still be
+// being written.
+func (s *snapshotWatch) proven(f *follower) bool {
+	found := false
+	err := f.call(func(ctx context.Context) (err error) {
+		_, found, err = f.r.machine.Proof(ctx, f.r.run.Job.SnapshotPath)
+		return err
+	})
+	return err == nil && found
 }
 
 // cancel ends the job; the next look sees it.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -48,8 +49,16 @@ func (r *runner) endOf(pod *state.Pod, by string) time.Time {
 	if by != "watchdog" && by != "unknown" {
 		return now
 	}
-	// Nobody saw it end: at its bound, where that has passed.
-	for _, at := range []*time.Time{pod.CostCapAt, pod.Deadline} {
+	// Nobody saw it end: at the first of its bounds that has passed.
+	bounds := []*time.Time{pod.CostCapAt, pod.KeptUntil}
+	if pod.Deadline != nil {
+		last := pod.Deadline.Add(r.t.Hours(r.run.Bounds.OverrunHours))
+		if r.run.EndedAt != nil {
+			last = r.run.EndedAt.Add(r.grace())
+		}
+		bounds = append(bounds, &last)
+	}
+	for _, at := range bounds {
 		if at != nil && at.Before(now) && at.After(r.lastSeen) {
 			now = *at
 		}
@@ -76,7 +85,7 @@ func (r *runner) recordGone(by string, until time.Time) error {
 			}
 		}
 	})
-	r.emit(Event{Kind: EventDeleted, PodID: pod.ID, Message: fmt.Sprintf("pod %s is gone, it cost about %s", pod.ID, money(cost))})
+	r.emit(Event{Kind: EventDeleted, PodID: pod.ID, Message: fmt.Sprintf("pod %s is gone, it cost about %s", pod.ID, money.USD(cost))})
 	return err
 }
 

@@ -25,6 +25,9 @@ type Timing struct {
 	// answer; AdoptAge is the least age of an attempt that is called absent.
 	Reconcile []time.Duration
 	AdoptAge  time.Duration
+	// Blind is how long a list that cannot be read is waited for while a create
+	// call has no clear answer.
+	Blind time.Duration
 	// CreateLimit ends the wait for the answer to a create call, which then
 	// counts as unclear.
 	CreateLimit time.Duration
@@ -94,7 +97,7 @@ func Production() Timing {
 		Poll: 5 * time.Second, Preflight: 3 * time.Minute, Heartbeat: 20 * time.Second,
 		FreshPod: time.Minute, RefusalWindow: 30 * time.Second, Refusals: 3,
 		Reconcile: []time.Duration{5 * time.Second, 15 * time.Second, 30 * time.Second},
-		AdoptAge:  30 * time.Second, CreateLimit: 15 * time.Minute,
+		AdoptAge:  30 * time.Second, CreateLimit: 15 * time.Minute, Blind: 15 * time.Minute,
 		StockBackoff: 15 * time.Second, StockBackoffMax: 5 * time.Minute,
 		DeleteConfirm: time.Minute, GoneInterval: 10 * time.Second, GoneLooks: 3,
 		DrainLogs: 5 * time.Second,
@@ -150,6 +153,7 @@ func (t Timing) Scaled(speed float64) Timing {
 	by(&t.SnapshotLinger, 10*time.Second)
 	by(&t.Preflight, 20*time.Second)
 	by(&t.DeleteConfirm, 10*time.Second)
+	by(&t.Blind, 10*time.Second)
 	if t.speed == 0 {
 		t.speed = 1
 	}

@@ -3,6 +3,7 @@ package apply
 import (
 	"fmt"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
@@ -254,12 +255,20 @@ func (s *session) deleteVolume(address, provider string, retain bool) error {
 	if err := s.proveVolumeGone(rented, s.timing(provider), v); err != nil {
 		left := Left{Kind: "volume", Address: address, ID: v.ID, Monthly: v.MonthlyUSD, Fix: "overbrainer destroy -volumes"}
 		s.addLeft(left)
-		return failf("not_deleted", "volume %s is not proven deleted and goes on costing %s a month: %s", v.ID, money(v.MonthlyUSD), reasonOf(err)).
+		return failf("not_deleted", "volume %s is not proven deleted and goes on costing %s a month: %s", v.ID, monthlyWords(v), reasonOf(err)).
 			at(address).id(v.ID).because(err).hint("overbrainer destroy -volumes")
 	}
 	_, err = s.update(func(st *state.State) error { delete(st.Resources, address); return nil })
 	s.emit(Event{Kind: EventRemoved, Address: address, Message: "volume " + v.ID + " is gone"})
 	return err
+}
+
+// monthlyWords says what a volume costs; its price may not be known.
+func monthlyWords(v *state.Volume) string {
+	if v.MonthlyUSD <= 0 {
+		return "an unknown sum"
+	}
+	return money.USD(v.MonthlyUSD)
 }
 
 // retained reports whether a volume is to stay: as the plan says, which knows

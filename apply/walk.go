@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
@@ -20,10 +21,10 @@ type placement struct {
 	offers *offers
 	// created counts pods that were made, notReady says why each of them could
 	// not be used and reason the last one's; refusals says why each offer gave
-	// none.
+	// none, the last one at the end.
 	created  int
 	notReady []string
-	refusals []string
+	refusals []refusal
 	rejected int // refusals of the request itself
 	unclear  int // attempts that were never answered clearly
 	attempts int
@@ -52,6 +53,7 @@ func (w *placement) walk() error {
 	r := w.r
 	until := r.now().Add(r.t.Seconds(r.spec.Target.WaitForStockS))
 	backoff := r.t.StockBackoff
+	told := ""
 	for {
 		if w.offers.none != nil {
 			if !w.mayWait(until) {
@@ -63,7 +65,13 @@ func (w *placement) walk() error {
 		if !w.mayWait(until) {
 			return w.exhausted()
 		}
-		r.emit(Event{Kind: EventWaiting, Phase: "waiting", Message: fmt.Sprintf("nothing to rent: %s; trying again in %s, until %s", w.last(), backoff.Round(time.Second), until.Format(time.Kitchen))})
+		nothing := "nothing to rent: " + w.last()
+		if nothing == told {
+			nothing = "still nothing to rent"
+		} else {
+			told = nothing
+		}
+		r.emit(Event{Kind: EventWaiting, Phase: "waiting", Message: fmt.Sprintf("%s; trying again in %s, until %s", nothing, backoff.Round(time.Second), until.Local().Format(clock))})
 		if err := r.s.sleep(backoff); err != nil {
 			return err
 		}
@@ -98,7 +106,7 @@ func (w *placement) round() (done bool, err error) {
 func (w *placement) try(offer plan.Offer) (done bool, err error) {
 	r := w.r
 	for unclear := 0; unclear < maxUnclear; unclear++ {
-		attempt, pod, v, err := r.create(offer)
+		attempt, pod, v, err := r.create(offer, w.asked(offer))
 		if err != nil && v.then == nextReady {
 			return true, err // before the call, or the answer could not be saved
 		}
@@ -108,37 +116,30 @@ func (w *placement) try(offer plan.Offer) (done bool, err error) {
 			return w.use(attempt, pod, offer)
 		case nextReconcile:
 			w.unclear++
-			adopted, err := r.reconcile(attempt)
-			if err != nil {
-				return true, err
+			adopted, failed := r.reconcile(attempt)
+			if failed != nil {
+				return true, failed
 			}
 			if adopted != nil {
 				w.unclear--
 				return w.use(attempt, *adopted, offer)
 			}
-			w.refusals = append(w.refusals, candidate(offer)+": no clear answer")
+			w.refused(offer, "no clear answer", reasonOf(err))
 			continue
 		case nextStop:
 			w.rejected++
+			w.refused(offer, reasonOf(err), reasonOf(err))
 			return true, w.stopped(v, err)
 		}
 		if v.result == state.AttemptRejected {
 			w.rejected++
 			w.detail = detailOf(err)
 		}
-		w.refusals = append(w.refusals, candidate(offer)+": "+reasonOf(err))
+		w.refused(offer, reasonOf(err), reasonOf(err))
 		w.offers.refused(offer.GPUType)
 		return false, nil
 	}
 	return false, nil
-}
-
-// candidate names an offer and where it was asked for.
-func candidate(offer plan.Offer) string {
-	if len(offer.DataCenters) == 0 {
-		return offer.GPUType
-	}
-	return offer.GPUType + " in " + strings.Join(offer.DataCenters, ", ")
 }
 
 // use waits for a pod that was made, and gives it up where it is not what was
@@ -189,7 +190,7 @@ func mismatch(t plan.TargetSpec, o plan.Offer, disk float64, pod providers.Pod) 
 	asked := max(1, t.GPUCount)
 	switch {
 	case o.PriceUSD != nil && pod.RatePerHour > *o.PriceUSD+aCent+disk:
-		return fmt.Sprintf("$%.2f an hour was shown and $%.2f is charged", *o.PriceUSD, pod.RatePerHour)
+		return fmt.Sprintf("%s an hour was shown and %s is charged", money.Price(*o.PriceUSD), money.Price(pod.RatePerHour))
 	case pod.GPUCount > 0 && pod.GPUCount != asked:
 		return fmt.Sprintf("it has %d of %d GPUs", pod.GPUCount, asked)
 	case t.Cloud != "" && pod.Cloud != "" && string(pod.Cloud) != t.Cloud:

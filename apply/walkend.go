@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
@@ -23,7 +25,7 @@ func (w *placement) stopped(v verdict, err error) error {
 // nothing is the error of a target for which nothing is to be had at all.
 func (w *placement) nothing() error {
 	e := failf("not_in_stock", "nothing was created: nothing is offered").at(w.r.address).
-		class(NothingRentable).hint("loosen the target, or set wait_for_stock")
+		class(NothingRentable).hint("loosen the target, or %s", w.patience())
 	if why := w.offers.none; why != nil {
 		e.Message = "nothing was created: " + why.Error()
 		var dearer *plan.DearerError
@@ -52,9 +54,9 @@ func (w *placement) exhausted() error {
 			text = "one pod was created and did not get ready: " + w.notReady[0]
 		}
 		if len(w.refusals) > 0 {
-			text += "; the others could not be placed: " + strings.Join(w.refusals, "; ")
+			text += "; the others could not be placed: " + w.reasons()
 		}
-		text += fmt.Sprintf("; the attempts cost %s", money(r.run.CostUSD))
+		text += fmt.Sprintf("; the attempts cost %s", money.USD(r.run.CostUSD))
 		reason := state.NotReady
 		if len(w.notReady) == 1 {
 			reason = w.reason
@@ -66,16 +68,24 @@ func (w *placement) exhausted() error {
 		return failf("request_refused", "every offer was refused the same way, so the request itself is the likely cause: %s", w.detail).
 			at(r.address).because(&endError{state.RequestRefused})
 	}
-	text := "nothing could be placed: " + strings.Join(w.refusals, "; ")
+	text := "nothing could be placed: " + w.reasons()
 	if dear := w.offers.tooDear(); dear != "" {
 		text += "; not tried: " + dear
 	}
 	e := failf("no_capacity", "%s", text).at(r.address).class(NothingRentable).because(&endError{state.NoCapacity})
 	e.Hint = hint
 	if e.Hint == "" {
-		e.Hint = "loosen gpu_types, data_centers or max_price_per_hour, or set wait_for_stock"
+		e.Hint = "loosen gpu_types, data_centers or max_price_per_hour, or " + w.patience()
 	}
 	return e
+}
+
+// patience says what a target does to wait for stock, or to wait longer.
+func (w *placement) patience() string {
+	if s := w.r.spec.Target.WaitForStockS; s > 0 {
+		return fmt.Sprintf("raise wait_for_stock, which is %s", time.Duration(s)*time.Second)
+	}
+	return "set wait_for_stock"
 }
 
 func (w *placement) last() string {
@@ -85,7 +95,7 @@ func (w *placement) last() string {
 		}
 		return "nothing is in stock"
 	}
-	return w.refusals[len(w.refusals)-1]
+	return w.refusals[len(w.refusals)-1].String()
 }
 
 // endError carries the reason with which a run ends.

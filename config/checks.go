@@ -50,30 +50,6 @@ func (c *Config) EvalChecks(planView cty.Value, results map[string]RunResult) []
 	return out
 }
 
-// planOf marks the plan's values, and makes amounts that are not known unknown.
-func planOf(view cty.Value) cty.Value {
-	if view == cty.NilVal || !view.IsKnown() || view.IsNull() || !view.Type().IsObjectType() {
-		return cty.DynamicVal.Mark(planned)
-	}
-	attrs := view.AsValueMap()
-	if attrs == nil {
-		attrs = map[string]cty.Value{}
-	}
-	for name, v := range attrs {
-		switch name {
-		case "max_cost_usd", "hourly_usd", "monthly_storage_usd":
-			if v.IsNull() {
-				v = cty.UnknownVal(cty.Number)
-			}
-		}
-		if !v.IsWhollyKnown() {
-			v = v.Mark(planned)
-		}
-		attrs[name] = v
-	}
-	return cty.ObjectVal(attrs)
-}
-
 // verdict is the outcome of one condition.
 type verdict struct {
 	status  Status
@@ -142,7 +118,7 @@ func (s *session) assertWith(body *hclsyntax.Body, extra map[string]cty.Value) v
 		return fail("wrong type", fmt.Sprintf("the condition must be true or false, and this is %s", friendly(v)))
 	}
 	switch {
-	case !b.IsKnown() && t.planned:
+	case !b.IsKnown() && (t.planned || overRuns(attr.Expr) && (len(t.sources) == 0 || unbounded(s.plan))):
 		return verdict{status: StatusFail, message: hint(s.message(body, extra), "a price or cost that the condition needs is not known, and what is not known does not pass"), rng: rng}
 	case !b.IsKnown():
 		return verdict{status: StatusUndecided, message: undecided(t), rng: rng}

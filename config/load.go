@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -41,6 +42,11 @@ func Load(ctx context.Context, dir string, opt Options) (*Config, hcl.Diagnostic
 	p.ctx = ctx
 	p.functions = p.table()
 	sources, diags := readSources(abs, opt.Sources)
+	if len(opt.Extra) > 0 {
+		diags = append(diags, checkSizes(opt.Extra)...)
+		sources = maps.Clone(sources)
+		maps.Copy(sources, opt.Extra)
+	}
 	if diags.HasErrors() {
 		return cfg, tidy(diags)
 	}

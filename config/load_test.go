@@ -578,6 +578,7 @@ func BenchmarkLoad10k(b *testing.B) {
 			run("r", "for_each = local.p", `upload = ["**"]`, `command = ["python", "a.py", each.key]`, "env = { K = each.value[0], L = upper(each.value[1]) }")),
 		"a.py": []byte("1"),
 	})
+	b.ReportAllocs()
 	for b.Loop() {
 		cfg, diags := Load(b.Context(), dir, with(Options{}))
 		if diags.HasErrors() || len(cfg.Runs) != 10_000 {

@@ -35,6 +35,9 @@ type Options struct {
 	// Sources is the configuration's text by file name. Nil: the files of the
 	// directory.
 	Sources map[string][]byte
+	// Extra is more text of configuration by file name, besides what Sources or
+	// the directory holds.
+	Extra map[string][]byte
 	// Project replaces the name of the directory as the project's name.
 	Project string
 	// Cwd is path.cwd; "" = the project's directory.

@@ -47,7 +47,10 @@ func (s *session) requireVersion(text string, rng hcl.Range) {
 	}
 	have, err := goversion.NewVersion(s.p.opt.Version)
 	if err != nil {
-		return // a build without a version
+		if s.p.opt.Version != "" {
+			s.report(warnAt(rng, "required_version is not checked", fmt.Sprintf("this is a build without a version (%s), so nobody knows whether it fits %s", s.p.opt.Version, text)))
+		}
+		return
 	}
 	if !constraint.Check(have.Core()) {
 		s.report(at(rng, "other version required", fmt.Sprintf("this is overbrainer %s, and the configuration requires %s", s.p.opt.Version, text)))

@@ -28,7 +28,7 @@ func Build(ctx context.Context, in Input) (*Plan, error) {
 		scopes: map[string]*scope{}, accounts: map[string]*account{}, targets: map[string]*resolved{},
 		volumes: map[string]VolumeSpec{},
 		p: &Plan{
-			FormatVersion: FormatVersion, OverbrainerVersion: in.Version, Timestamp: in.Now.UTC(), Destroying: in.Destroy,
+			FormatVersion: FormatVersion, OverbrainerVersion: in.Version, Timestamp: in.Now.UTC(), Destroying: in.Destroy, RefreshOnly: in.RefreshOnly,
 			Project: Project{
 				Name: in.Config.Project, Lineage: in.State.Lineage, Serial: in.State.Serial, StateDigest: basis,
 				ConfigDigest: in.Config.Digest, Simulated: in.Simulated,

@@ -47,7 +47,7 @@ output "spent_usd" {
 
 // place stands for one project under test.
 type project struct {
-	t     *testing.T
+	t     testing.TB
 	dir   string
 	cat   providers.Catalog
 	reads int
@@ -65,7 +65,7 @@ func wide(id, name string, vram int, price float64, stock providers.Stock) provi
 		DataCenters: []providers.PlaceStock{{DataCenter: "EU-RO-1", Stock: stock}}}
 }
 
-func newProject(t *testing.T, hcl string) *project {
+func newProject(t testing.TB, hcl string) *project {
 	t.Helper()
 	p := &project{t: t, dir: t.TempDir(), state: state.New(""), cat: providers.Catalog{
 		GPUs: []providers.GPUType{
@@ -426,7 +426,7 @@ check "budget" {
 func TestKeptForEver(t *testing.T) {
 	p := newProject(t, strings.Replace(base, `outputs = ["output/**"]`, "outputs = [\"output/**\"]\n  keep_pod = \"forever\"", 1))
 	plan := p.plan()
-	if plan.Cost.MaxUSD != nil || !strings.Contains(plan.Cost.Unbounded, "unbounded, $0.45 an hour until destroyed") {
+	if plan.Cost.MaxUSD != nil || !strings.Contains(plan.Cost.Unbounded, "the pod is kept for ever, at $0.447 an hour until it is destroyed") {
 		t.Errorf("cost %+v", plan.Cost)
 	}
 }

@@ -91,7 +91,7 @@ func (b *builder) diffCatalogs() {
 	done := map[CatalogChange]bool{}
 	for _, r := range b.resolved {
 		before, ok := b.lastSeen(r.scope.key)
-		if !ok || r.scope.err != nil {
+		if !ok || r.scope.err != nil || r.unsized {
 			continue
 		}
 		for _, change := range diffTarget(r.spec, before, r.scope.catalog) {

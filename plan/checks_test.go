@@ -55,6 +55,63 @@ check "budget" {
 	}
 }
 
+// What a kept pod may cost is not known, and neither try nor a filter makes a
+// pass of that; a run that has nothing to do costs nothing.
+func TestNoCheckPassesOnAnUnknownCost(t *testing.T) {
+	p := newProject(t, strings.Replace(base, `outputs = ["output/**"]`, `outputs = ["output/**"]
+  keep_pod = "forever"`, 1)+`
+check "filter" {
+  assert {
+    condition     = length([for r in plan.runs : r if try(r.max_cost_usd > 5, false)]) == 0
+    error_message = "too dear"
+  }
+}
+check "all" {
+  assert {
+    condition     = alltrue([for r in plan.runs : !can(r.max_cost_usd > 5) || r.max_cost_usd < 5])
+    error_message = "too dear"
+  }
+}
+check "expected" {
+  assert {
+    condition     = length([for r in plan.runs : r if r.expected_cost_usd > 5]) == 0
+    error_message = "too dear"
+  }
+}
+check "later" {
+  assert {
+    condition     = length([for r in plan.runs : r if r.max_cost_usd > 5]) == 0 && run.train.cost_usd < 5
+    error_message = "too dear"
+  }
+}
+check "known" {
+  assert {
+    condition     = alltrue([for r in plan.runs : r.price_per_hour < 5 && r.max_hours < 5])
+    error_message = "too dear"
+  }
+}
+`)
+	checks := map[string]string{}
+	for _, c := range p.plan().Checks {
+		checks[c.Name] = c.Status
+	}
+	if checks["filter"] != "fail" || checks["all"] != "fail" || checks["expected"] != "fail" || checks["later"] != "fail" || checks["known"] != "pass" {
+		t.Error(checks)
+	}
+	p = newProject(t, base+`
+check "nothing" {
+  assert {
+    condition     = alltrue([for r in plan.runs : r.action == "noop" && r.max_cost_usd == 0 && r.price_per_hour == 0])
+    error_message = "something"
+  }
+}
+`)
+	p.did("run.train", nil)
+	if c := p.plan().Checks; len(c) != 1 || c[0].Status != "pass" {
+		t.Errorf("checks %+v", c)
+	}
+}
+
 // A check on a run that has ended is decided by the plan.
 func TestCheckOnAResult(t *testing.T) {
 	p := newProject(t, base+`

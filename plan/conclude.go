@@ -18,8 +18,9 @@ func (b *builder) conclude() {
 	slices.SortStableFunc(b.p.Checks, func(x, y CheckResult) int { return strings.Compare(x.Name, y.Name) })
 }
 
-// View is the plan as check blocks see it. An amount that is not known is
-// null, so that comparing it is an error and never passes.
+// View is the plan as check blocks see it. An amount that is not known is an
+// unknown value, with which no condition passes. A step that spends nothing
+// costs nothing.
 func (p *Plan) View() cty.Value {
 	adds, changes, destroys := 0, 0, 0
 	runs := []cty.Value{}
@@ -50,11 +51,15 @@ func (p *Plan) View() cty.Value {
 }
 
 func (p *Plan) runView(s *Step) cty.Value {
+	cost := s.Cost
+	if cost.HourlyUSD = s.hourly(); !s.spends() {
+		cost.MaxUSD, cost.ExpectedUSD, cost.HourlyUSD = usd(0), usd(0), usd(0)
+	}
 	v := map[string]cty.Value{
 		"address": cty.StringVal(s.Address), "action": cty.StringVal(string(s.Action)),
 		"max_hours": cty.NumberFloatVal(s.Run.Cap.MaxHours), "gpu_count": cty.NumberIntVal(int64(s.Run.Target.GPUCount)),
 		"cloud":        cty.StringVal(s.Run.Target.Cloud),
-		"max_cost_usd": number(s.Cost.MaxUSD), "expected_cost_usd": number(s.Cost.ExpectedUSD), "price_per_hour": number(s.Cost.HourlyUSD),
+		"max_cost_usd": number(cost.MaxUSD), "expected_cost_usd": number(cost.ExpectedUSD), "price_per_hour": number(cost.HourlyUSD),
 		"gpu_type": cty.NullVal(cty.String), "stock": cty.NullVal(cty.String), "data_center": cty.NullVal(cty.String),
 		"data_centers": cty.ListValEmpty(cty.String),
 	}
@@ -78,7 +83,7 @@ func (p *Plan) runView(s *Step) cty.Value {
 
 func number(p *float64) cty.Value {
 	if p == nil {
-		return cty.NullVal(cty.Number)
+		return cty.UnknownVal(cty.Number)
 	}
 	return cty.NumberFloatVal(*p)
 }

@@ -1,10 +1,10 @@
 package plan
 
 import (
-	"fmt"
 	"math"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -99,14 +99,19 @@ func runCost(offers []Offer, spec *RunSpec, volume *VolumeSpec, spent float64) R
 		most, c.GPUUSD, c.DiskUSD = usd(bounds.MaxCostUSD), nil, nil
 	}
 	if spec.KeepPodS < 0 {
-		c.Unbounded = "the pod is kept for ever"
-		if c.HourlyUSD != nil {
-			c.Unbounded = fmt.Sprintf("unbounded, $%.2f an hour until destroyed", *c.HourlyUSD)
-		}
+		c.Unbounded = keptForEver(c.HourlyUSD)
 		return c
 	}
 	c.MaxUSD = c.withVolume(most, volume, bounds, hours)
 	return c
+}
+
+// keptForEver says why the cost of a pod has no end.
+func keptForEver(hourly *float64) string {
+	if hourly == nil {
+		return "the pod is kept for ever"
+	}
+	return "the pod is kept for ever, at " + money.Price(*hourly) + " an hour until it is destroyed"
 }
 
 // withVolume adds what the run's network volume costs meanwhile, at the size
@@ -132,7 +137,7 @@ func liveCost(run *state.Run) RunCost {
 		return c
 	}
 	if run.Bounds.KeepPodS < 0 {
-		c.Unbounded = "the pod is kept for ever"
+		c.Unbounded = keptForEver(nil)
 	}
 	if pod.RateUSD <= 0 && !pod.Free {
 		if run.Bounds.MaxCostUSD > 0 && c.Unbounded == "" {
@@ -142,6 +147,7 @@ func liveCost(run *state.Run) RunCost {
 	}
 	c.HourlyUSD = usd(pod.RateUSD + pod.DiskUSD)
 	if c.Unbounded != "" {
+		c.Unbounded = keptForEver(c.HourlyUSD)
 		return c
 	}
 	life := lifeHours(CapSpec{MaxHours: run.Bounds.MaxHours, OverrunHours: run.Bounds.OverrunHours, RetrieveGraceS: run.Bounds.RetrieveGrace}, run.Bounds.KeepPodS)

@@ -107,6 +107,9 @@ func (s situation) ended() decision {
 	case s.differs():
 		return decision{action: Rerun, reason: outcome(cur) + " before, and changed: " + s.why(), try: 1}
 	case limited(cur):
+		if cur.Snapshot != nil {
+			return hold(fmt.Sprintf("ended by a limit (%s); -replace goes on from %s", outcome(cur), snapshot(cur)))
+		}
 		return hold(fmt.Sprintf("ended by a limit (%s)%s, or change it", outcome(cur), again))
 	case s.rerun == rerunManual:
 		return hold(outcome(cur) + ", and lifecycle.rerun is manual" + again)
@@ -132,8 +135,12 @@ func (s situation) resumable() bool {
 	return cur.Phase == state.Stopped || cur.Reason == state.TakenAway || cur.Reason == state.Lost || cur.Reason == state.DiskFull
 }
 
-// limited reports whether a run ended because what was allowed was used up.
+// limited reports whether a run ended because what was allowed was used up. One
+// that never began for want of money used up nothing.
 func limited(cur *state.Run) bool {
+	if cur.StartedAt == nil && cur.CostUSD == 0 {
+		return false
+	}
 	return cur.Reason == state.TimeLimit || cur.Reason == state.CostCap || cur.Reason == state.StalledOut
 }
 

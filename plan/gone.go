@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -113,7 +114,7 @@ func (b *builder) destroyVolume(addr string, r *state.Resource) *Step {
 	}
 	cost := "an unknown sum"
 	if step.Cost.MonthlyUSD != nil {
-		cost = fmt.Sprintf("$%.2f", *step.Cost.MonthlyUSD)
+		cost = money.USD(*step.Cost.MonthlyUSD)
 	}
 	step.Action = NoOp
 	switch {

@@ -81,7 +81,7 @@ func (b *builder) leftoversOf(addr string, run *state.Run, inStep bool, known ma
 		switch {
 		case stopped:
 			leave("stopped", run.Pod.ID, "is stopped and not deleted, run "+outcome(run), hourly, remove)
-		case run.Pod.State == state.PodKept:
+		case run.Pod.State == state.PodKept && !b.isLost(b.st.Resources[addr].Provider, run):
 			leave("kept", run.Pod.ID, keptNote(run.Pod), hourly, remove)
 		case a.pods != nil && a.pod(run.Pod.ID) == nil:
 			leave("pod", run.Pod.ID, "is not in the account's list any more; the next apply proves it gone", usd(0), "overbrainer apply")
@@ -107,6 +107,9 @@ func (b *builder) leftoversOf(addr string, run *state.Run, inStep bool, known ma
 
 func keptNote(p *state.Pod) string {
 	if p.KeptUntil == nil {
+		if p.CostCapAt != nil {
+			return "is kept until its cost cap ends it, by " + p.CostCapAt.UTC().Format(time.RFC3339)
+		}
 		return "is kept without an end"
 	}
 	return "is kept until " + p.KeptUntil.UTC().Format(time.RFC3339)

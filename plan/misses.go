@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/providers"
 )
 
@@ -32,7 +33,7 @@ type Miss struct {
 func (m Miss) String() string {
 	price := "price unknown"
 	if m.PriceUSD > 0 {
-		price = fmt.Sprintf("$%.2f", m.PriceUSD)
+		price = money.Price(m.PriceUSD)
 	}
 	return fmt.Sprintf("%s (%d GB, %s, stock %s): %s", Quoted(m.GPUType), m.VRAMGB, price, m.Stock, strings.Join(m.Why, ", "))
 }
@@ -85,9 +86,9 @@ func (e *DearerError) Error() string {
 
 func (m PriceMove) String() string {
 	if m.NowUSD == nil {
-		return fmt.Sprintf("%s was $%.4g an hour and has no known price now", m.GPUType, m.PlannedUSD)
+		return fmt.Sprintf("%s was %s an hour and has no known price now", m.GPUType, money.Price(m.PlannedUSD))
 	}
-	return fmt.Sprintf("%s was $%.4g an hour and is $%.4g now, $%.4g more", m.GPUType, m.PlannedUSD, *m.NowUSD, *m.NowUSD-m.PlannedUSD)
+	return fmt.Sprintf("%s was %s an hour and is %s now, %s more", m.GPUType, money.Price(m.PlannedUSD), money.Price(*m.NowUSD), money.Price(*m.NowUSD-m.PlannedUSD))
 }
 
 // asked says the limits of a target in words, only those that are set.
@@ -100,7 +101,7 @@ func (t TargetSpec) asked() []string {
 		list = append(list, fmt.Sprintf("at least %d GB estimated for the model", t.VRAMFloorGB))
 	}
 	if t.MaxPricePerHour > 0 {
-		list = append(list, fmt.Sprintf("max_price_per_hour = %.4g", t.MaxPricePerHour))
+		list = append(list, "max_price_per_hour = "+strings.TrimPrefix(money.Price(t.MaxPricePerHour), "$"))
 	}
 	if places := t.listedPlaces(); len(places) > 0 {
 		list = append(list, "data center "+or(places))
@@ -113,10 +114,6 @@ const maxMisses = 3
 
 func (t TargetSpec) notInStock(cat providers.Catalog) error {
 	e := &NotInStockError{Target: t.Address, Cloud: t.Cloud, Asked: t.asked(), OnlyStock: len(t.passing(cat)) > 0}
-	type near struct {
-		c      candidate
-		faults []fault
-	}
 	var list []near
 	for _, g := range cat.GPUs {
 		c, faults := t.candidate(g), t.faults(g)
@@ -138,7 +135,7 @@ func (t TargetSpec) notInStock(cat providers.Catalog) error {
 		}
 		return cheaper(a.c, b.c)
 	})
-	for _, n := range list[:min(len(list), maxMisses)] {
+	for _, n := range ofEachKind(list, maxMisses) {
 		m := Miss{GPUType: n.c.gpu.ID, VRAMGB: n.c.gpu.VRAMGB, PriceUSD: n.c.price, Stock: string(n.c.stock)}
 		for _, f := range n.faults {
 			m.Why = append(m.Why, t.why(n.c, f))
@@ -146,6 +143,31 @@ func (t TargetSpec) notInStock(cat providers.Catalog) error {
 		e.Misses = append(e.Misses, m)
 	}
 	return e
+}
+
+// near is a type that does not pass, with what is wrong with it.
+type near struct {
+	c      candidate
+	faults []fault
+}
+
+// ofEachKind gives at most so many of a list in order: of those with the fewest
+// faults the first for each kind of them, so that who asks for much memory at a
+// low price sees what is too small and what is too dear, and then the next ones.
+func ofEachKind(list []near, most int) []near {
+	seen := map[string]bool{}
+	var first, rest []near
+	for _, n := range list {
+		kind := fmt.Sprint(n.faults)
+		if !seen[kind] && len(n.faults) == len(list[0].faults) {
+			first = append(first, n)
+		} else {
+			rest = append(rest, n)
+		}
+		seen[kind] = true
+	}
+	first = append(first, rest...)
+	return first[:min(len(first), most)]
 }
 
 // distance says how far a type is from passing, as a share of each limit that
@@ -179,7 +201,7 @@ func (t TargetSpec) why(c candidate, f fault) string {
 		if c.price == 0 {
 			return "its price is not known"
 		}
-		return fmt.Sprintf("$%.2f an hour too dear", c.price-t.MaxPricePerHour)
+		return money.Price(c.price-t.MaxPricePerHour) + " an hour too dear"
 	case faultCount:
 		return fmt.Sprintf("at most %d GPUs on one machine", c.gpu.MaxCount)
 	case faultPlace:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/overbrainer/overbrainer/config"
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -86,6 +87,9 @@ func (b *builder) place(step *Step, run *config.Run, spent float64) {
 		offers = []Offer{}
 	}
 	b.p.Offers[step.Address] = offers
+	if r.unsized {
+		return // and so nothing is known of the cost
+	}
 	step.Cost = runCost(offers, step.Run, r.volume, spent)
 	b.warnShortCap(step, run, offers)
 }
@@ -100,8 +104,8 @@ func (b *builder) warnShortCap(step *Step, run *config.Run, offers []Offer) {
 		return
 	}
 	b.warnAt(b.capRange(step.Run.Cap.Address, "max_cost_usd"), fmt.Sprintf("max_cost_usd buys little for %s", run.Target.Address),
-		fmt.Sprintf("$%.2f buys %.0f minutes at $%.2f an hour, the time to boot included; half an hour costs $%.2f.",
-			limit, limit / *hourly * 60, *hourly, *hourly*leastCapTime.Hours()))
+		fmt.Sprintf("%s buys %.0f minutes at %s an hour, the time to boot included; half an hour costs %s.",
+			money.USD(limit), limit / *hourly * 60, money.Price(*hourly), money.USD(*hourly*leastCapTime.Hours())))
 }
 
 func (b *builder) currentRun(addr string) *state.Run {

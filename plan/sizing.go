@@ -105,10 +105,17 @@ func EstimateVRAM(model string, shape ModelShape, tr Training) Estimate {
 	return e
 }
 
+// String says the estimate with its parts and what it assumes, in GB.
 func (e Estimate) String() string {
-	return fmt.Sprintf("%s GB for %s %s: weights %s, optimizer %s, activations %s, logits %s, overhead %s",
-		TenthsGB(e.Total), e.Training.Method, e.Model,
-		TenthsGB(e.Weights), TenthsGB(e.Optimizer), TenthsGB(e.Activations), TenthsGB(e.Logits), TenthsGB(e.Overhead))
+	tr := e.Training
+	how := string(tr.Method)
+	if tr.Method != Full {
+		how += fmt.Sprintf(" of rank %d", tr.Rank)
+	}
+	return fmt.Sprintf("%s GB for %s (weights %s, optimizer %s, activations %s, logits %s, overhead %s; %s, %d sequences of %d tokens at once)",
+		TenthsGB(e.Total), e.Model,
+		TenthsGB(e.Weights), TenthsGB(e.Optimizer), TenthsGB(e.Activations), TenthsGB(e.Logits), TenthsGB(e.Overhead),
+		how, tr.MicroBatch, tr.SeqLen)
 }
 
 // TenthsGB shows bytes in GB, rounded up to tenths.

@@ -18,6 +18,9 @@ type resolved struct {
 	config   *config.Target
 	err      error
 	reported bool
+	// unsized: the VRAM that its model needs is not known, so that nothing can
+	// be offered for it.
+	unsized bool
 }
 
 // target resolves a target once for all runs that use it.
@@ -26,6 +29,7 @@ func (b *builder) target(t *config.Target) *resolved {
 		return r
 	}
 	r := &resolved{provider: t.Provider, spec: b.targetSpec(t), config: t}
+	r.unsized = t.MinVRAMFromModel && r.spec.Estimate == nil
 	b.targets[t.Address] = r
 	b.resolved = append(b.resolved, r)
 	if v, ok := b.volumes[r.spec.Volume]; ok && r.spec.Volume != "" {
@@ -39,7 +43,9 @@ func (b *builder) target(t *config.Target) *resolved {
 		return r
 	}
 	r.spec.Free, r.spec.DiskIncluded = r.scope.catalog.Free, r.scope.catalog.DiskIncluded
-	r.offers, r.err = Resolve(r.spec, r.scope.catalog)
+	if !r.unsized {
+		r.offers, r.err = Resolve(r.spec, r.scope.catalog)
+	}
 	return r
 }
 

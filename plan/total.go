@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+
+	"github.com/overbrainer/overbrainer/internal/money"
 )
 
 // spends reports whether a step may cost money from now on.
@@ -40,7 +42,7 @@ func (b *builder) total() {
 		if !s.spends() {
 			continue
 		}
-		c.HourlyUSD = sum(c.HourlyUSD, b.hourly(s))
+		c.HourlyUSD = sum(c.HourlyUSD, s.hourly())
 		c.ExpectedUSD = sum(c.ExpectedUSD, s.Cost.ExpectedUSD)
 		if s.Cost.Unbounded != "" {
 			unbounded = append(unbounded, s.Address+": "+s.Cost.Unbounded)
@@ -64,7 +66,7 @@ func (b *builder) total() {
 }
 
 // hourly is the rate of a step; a run whose pod is gone costs nothing.
-func (b *builder) hourly(s *Step) *float64 {
+func (s *Step) hourly() *float64 {
 	if s.Cost.HourlyUSD == nil && s.Action == Collect && s.Cost.MaxUSD != nil {
 		return usd(0)
 	}
@@ -134,10 +136,10 @@ func (b *builder) saysTotal(addr string, steps []*Step, total float64, most *flo
 	left := b.st.BudgetLeft(addr, total, "")
 	may := "an unknown sum"
 	if most != nil {
-		may = fmt.Sprintf("$%.2f", *most)
+		may = money.USD(*most)
 	}
 	summary := fmt.Sprintf("%s allows less than its runs may cost", addr)
-	detail := fmt.Sprintf("max_total_usd is $%.2f, of which $%.2f is spent and $%.2f reserved by runs that may still bill. The runs of this plan may cost %s; each is bounded to what is left when it starts, and one for which too little is left does not start.", total, sums.SpentUSD, sums.ReservedUSD, may)
+	detail := fmt.Sprintf("max_total_usd is %s, of which %s is spent and %s reserved by runs that may still bill. The runs of this plan may cost %s; each is bounded to what is left when it starts, and one for which too little is left does not start.", money.USD(total), money.USD(sums.SpentUSD), money.USD(sums.ReservedUSD), may)
 	rng := b.capRange(addr, "max_total_usd")
 	if left <= 0 {
 		b.errorAt(rng, fmt.Sprintf("nothing is left under %s", addr), detail+" Raise max_total_usd to go on.")

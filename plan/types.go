@@ -47,6 +47,9 @@ type Plan struct {
 	Project            Project   `json:"project"`
 	// Destroying says that everything of the project is to go.
 	Destroying bool `json:"destroying,omitempty"`
+	// RefreshOnly says that the state was compared with what exists, and nothing
+	// else.
+	RefreshOnly bool `json:"refresh_only,omitempty"`
 
 	// Moves are done before the steps.
 	Moves       []Move                `json:"moved,omitempty"`

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/overbrainer/overbrainer/config"
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -190,7 +191,7 @@ func (b *builder) goneVolume(addr string, r *state.Resource) *Step {
 	v, step := r.Volume, b.volumeStep(addr, r)
 	cost := "an unknown sum"
 	if step.Cost.MonthlyUSD != nil {
-		cost = fmt.Sprintf("$%.2f", *step.Cost.MonthlyUSD)
+		cost = money.USD(*step.Cost.MonthlyUSD)
 	}
 	removal := b.removal(addr)
 	switch {

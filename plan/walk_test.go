@@ -241,7 +241,7 @@ func TestPlannedPricesAreCeilings(t *testing.T) {
 	if !errors.As(err, &dearer) {
 		t.Fatalf("error %v", err)
 	}
-	for _, w := range []string{"R4090 was $0.88 an hour and is $1.76 now, $0.88 more", "A40 was $0.8 an hour and is $0.9 now, $0.1 more"} {
+	for _, w := range []string{"R4090 was $0.88 an hour and is $1.76 now, $0.88 more", "A40 was $0.80 an hour and is $0.90 now, $0.10 more"} {
 		if !strings.Contains(err.Error(), w) {
 			t.Errorf("%q is not in %q", w, err)
 		}

@@ -3,6 +3,8 @@ package state
 import (
 	"fmt"
 	"sort"
+
+	"github.com/overbrainer/overbrainer/internal/money"
 )
 
 // Spending is how much of a cap's total is used, in USD.
@@ -53,8 +55,8 @@ type BudgetError struct {
 }
 
 func (e *BudgetError) Error() string {
-	return fmt.Sprintf("%s allows $%.2f in all: $%.2f is spent, $%.2f reserved for runs that may still bill, and this run may cost $%.2f",
-		e.Cap, e.MaxTotalUSD, e.SpentUSD, e.ReservedUSD, e.AskedUSD)
+	return fmt.Sprintf("%s allows %s in all: %s is spent, %s reserved for runs that may still bill, and this run may cost %s",
+		e.Cap, money.USD(e.MaxTotalUSD), money.USD(e.SpentUSD), money.USD(e.ReservedUSD), money.USD(e.AskedUSD))
 }
 
 // Reserve sets aside usd, the most that the run may cost from now on, under

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
@@ -40,7 +41,7 @@ type seen struct {
 	lineage string
 	serial  uint64
 	digest  [sha256.Size]byte
-	data    []byte
+	doc     *document
 }
 
 // loaded is a document as it was read.
@@ -56,6 +57,15 @@ type loaded struct {
 func (c *core) decode(cur loaded, before seen) (loaded, error) {
 	if cur.data == nil {
 		return cur, c.compare(cur, before)
+	}
+	if before.doc != nil && bytes.Equal(cur.data, before.doc.data) {
+		// Many read what one has just written: it is decoded once for all.
+		known, version, err := before.doc.decode(c.path)
+		if err != nil {
+			return cur, err
+		}
+		cur.state, cur.version = known.copy(), version
+		return cur, nil
 	}
 	var err error
 	cur.state, cur.version, err = decodeUpgrading(c.path, cur.data, upgrades())
@@ -93,7 +103,7 @@ func (c *core) compare(cur loaded, want seen) error {
 	case want.lineage != s.Lineage, s.Serial < want.serial, s.Serial == want.serial && digest != want.digest:
 		return replaced
 	}
-	c.notice(seen{lineage: s.Lineage, serial: s.Serial, digest: digest, data: cur.data})
+	c.notice(seen{lineage: s.Lineage, serial: s.Serial, digest: digest, doc: &document{data: cur.data}})
 	return nil
 }
 
@@ -107,8 +117,8 @@ func (c *core) notice(s seen) {
 }
 
 // remember notes what was written, for later commands too.
-func (c *core) remember(s *State, data []byte) {
-	c.notice(seen{lineage: s.Lineage, serial: s.Serial, digest: sha256.Sum256(data), data: data})
+func (c *core) remember(s *State, doc *document) {
+	c.notice(seen{lineage: s.Lineage, serial: s.Serial, digest: sha256.Sum256(doc.data), doc: doc})
 	c.keepPin(s.Lineage)
 }
 
@@ -145,13 +155,12 @@ func Forget(dir string) error {
 }
 
 // pushed gives the document that Push writes in place of cur.
-// outputs makes of the outputs what this sort of store keeps.
-func (c *core) pushed(cur loaded, s *State, force bool, outputs func(*State)) (*State, []byte, error) {
+func (c *core) pushed(cur loaded, s *State, force bool) (*State, []byte, error) {
 	next, err := s.Clone()
 	if err != nil {
 		return nil, nil, err
 	}
-	outputs(next)
+	withhold(next)
 	if cur.state != nil {
 		if !force && (cur.state.Lineage != s.Lineage || s.Serial < cur.state.Serial) {
 			return nil, nil, &PushError{Path: c.path, Lineage: cur.state.Lineage, Pushed: s.Lineage, Serial: cur.state.Serial, Behind: s.Serial}
@@ -166,6 +175,20 @@ func (c *core) pushed(cur loaded, s *State, force bool, outputs func(*State)) (*
 	data, err := Encode(next)
 	return next, data, err
 }
+
+// withhold leaves sensitive values out of what is written: no secret is in a
+// state. The configuration has them wherever it is applied.
+func withhold(s *State) {
+	for name, o := range s.Outputs {
+		if o.Sensitive {
+			s.Outputs[name] = Output{Type: o.Type, Sensitive: true, Withheld: true}
+		}
+	}
+}
+
+// fresh is the state of a project that has none. It keeps the lineage that this
+// checkout used last: where a state was lost, what still exists is known by it.
+func (c *core) fresh() *State { return New(c.pinned()) }
 
 // newLineage gives 32 random hexadecimal digits.
 func newLineage() string {

@@ -94,7 +94,7 @@ func (l *LocalStore) Read(ctx context.Context) (*State, error) {
 		return nil, err
 	}
 	if cur.state == nil {
-		return New(""), nil
+		return l.fresh(), nil
 	}
 	return cur.state, nil
 }

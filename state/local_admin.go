@@ -68,7 +68,7 @@ func (l *LocalStore) Push(ctx context.Context, s *State, force bool) error {
 	if err != nil && !force {
 		return err
 	}
-	next, data, err := l.pushed(cur, s, force, forgetWithheld)
+	next, data, err := l.pushed(cur, s, force)
 	if err != nil {
 		return err
 	}
@@ -81,16 +81,6 @@ func (l *LocalStore) Push(ctx context.Context, s *State, force bool) error {
 	if err := l.write(cur, data); err != nil {
 		return l.save(err, data)
 	}
-	l.remember(next, data)
+	l.remember(next, &document{data: data})
 	return nil
-}
-
-// forgetWithheld drops outputs whose value a remote did not keep: the next
-// apply sets them.
-func forgetWithheld(s *State) {
-	for name, o := range s.Outputs {
-		if o.Withheld {
-			delete(s.Outputs, name)
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 )
 
 // update is one call of Update in the queue.
@@ -11,9 +12,24 @@ type update struct {
 	ctx     context.Context
 	change  func(*State) error
 	done    chan struct{}
-	written []byte // the document after it
-	landed  bool   // it is in what was written
+	written *document // after it
+	landed  bool      // it is in what was written
 	err     error
+}
+
+// document is what was written or read, decoded once for all who ask: decoding
+// it for each would cost more than writing it.
+type document struct {
+	data    []byte
+	once    sync.Once
+	state   *State // only to be read
+	version int    // that data had
+	err     error
+}
+
+func (d *document) decode(path string) (*State, int, error) {
+	d.once.Do(func() { d.state, d.version, d.err = decodeUpgrading(path, d.data, upgrades()) })
+	return d.state, d.version, d.err
 }
 
 // medium is how a document gets to where it lies.
@@ -47,7 +63,8 @@ func (c *core) enqueue(ctx context.Context, change func(*State) error, transact 
 	if u.err != nil && !errors.Is(u.err, ErrNoChange) {
 		return nil, u.err
 	}
-	return Decode(c.path, u.written)
+	st, _, err := u.written.decode(c.path)
+	return st, err
 }
 
 // withdraw takes u out of the queue; false when it is already being written.
@@ -99,19 +116,22 @@ func (c *core) commitOn(cur loaded, batch []*update, m medium) error {
 	untouched := cur.data
 	var err error
 	if cur.state == nil {
-		cur.state = New(newLineage())
-		if untouched, err = Encode(New("")); err != nil {
+		if cur.state = c.fresh(); cur.state.Lineage == "" {
+			cur.state.Lineage = newLineage()
+		}
+		if untouched, err = Encode(c.fresh()); err != nil {
 			return err
 		}
 	}
+	before := &document{data: untouched}
 	for _, u := range batch {
-		u.written, u.err = untouched, nil
+		u.written, u.err = before, nil
 	}
 	return c.commitTo(cur, batch, m)
 }
 
 func (c *core) commitTo(cur loaded, batch []*update, m medium) error {
-	base, err := Encode(cur.state)
+	base, err := cur.base()
 	if err != nil {
 		return err
 	}
@@ -122,6 +142,7 @@ func (c *core) commitTo(cur loaded, batch []*update, m medium) error {
 	work.Version, work.Lineage = Version, cur.state.Lineage
 	work.OverbrainerVersion, work.Serial = c.version, cur.state.Serial+1
 	m.stamp(work, accepted)
+	withhold(work)
 	data, err := Encode(work)
 	if err != nil {
 		return c.separate(cur, accepted, m, err)
@@ -132,11 +153,20 @@ func (c *core) commitTo(cur loaded, batch []*update, m medium) error {
 		}
 		return c.save(err, data)
 	}
-	c.remember(work, data)
+	after := &document{data: data}
+	c.remember(work, after)
 	for _, u := range accepted {
-		u.written, u.landed = data, true
+		u.written, u.landed = after, true
 	}
 	return nil
+}
+
+// base is the document that changes begin with, in this format.
+func (cur loaded) base() ([]byte, error) {
+	if cur.data != nil && cur.version == Version {
+		return cur.data, nil
+	}
+	return Encode(cur.state)
 }
 
 // separate finds the change that made a state which cannot be written, so that
@@ -153,10 +183,10 @@ func (c *core) separate(cur loaded, accepted []*update, m medium, err error) err
 		if u.err != nil {
 			continue
 		}
-		if cur.state, err = decodeDocument(u.written); err != nil {
+		if cur.state, err = decodeDocument(u.written.data); err != nil {
 			return err
 		}
-		cur.data, cur.version = u.written, Version
+		cur.data, cur.version = u.written.data, Version
 	}
 	return nil
 }

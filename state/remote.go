@@ -81,7 +81,7 @@ func (r *RemoteStore) Read(ctx context.Context) (*State, error) {
 		return nil, err
 	}
 	if cur.state == nil {
-		return New(""), nil
+		return r.fresh(), nil
 	}
 	return cur.state, nil
 }
@@ -153,7 +153,7 @@ func (r *RemoteStore) Push(ctx context.Context, s *State, force bool) error {
 	if err != nil && !force {
 		return err
 	}
-	next, out, err := r.pushed(cur, s, force, withhold)
+	next, out, err := r.pushed(cur, s, force)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (r *RemoteStore) Push(ctx context.Context, s *State, force bool) error {
 		var unsure *UnsureError
 		return r.save(&WriteError{Path: r.path, Err: err, Unsure: errors.As(err, &unsure)}, out)
 	}
-	r.remember(next, out)
+	r.remember(next, &document{data: out})
 	return nil
 }
 

@@ -35,17 +35,6 @@ func (w *writing) stamp(work *State, accepted []*update) {
 	w.tries = append(w.tries, try{id: id, updates: accepted})
 	kept := work.Writes[max(0, len(work.Writes)-keptWrites+1):]
 	work.Writes = append(slices.Clone(kept), id)
-	withhold(work)
-}
-
-// withhold leaves sensitive values out of what goes to a server. The
-// configuration has them wherever it is applied.
-func withhold(s *State) {
-	for name, o := range s.Outputs {
-		if o.Sensitive {
-			s.Outputs[name] = Output{Type: o.Type, Sensitive: true, Withheld: true}
-		}
-	}
 }
 
 // write sends the document. What was sent is not taken back when the caller's
@@ -76,7 +65,7 @@ func (w *writing) settle(cur loaded) {
 	for _, t := range w.tries {
 		if slices.Contains(cur.state.Writes, t.id) {
 			for _, u := range t.updates {
-				u.landed, u.err, u.written = true, nil, cur.data
+				u.landed, u.err, u.written = true, nil, &document{data: cur.data}
 			}
 		}
 	}

@@ -13,7 +13,10 @@ import (
 // rescue saves what the batch would have written on the newest state that was
 // seen, when a transaction failed before it came to writing.
 func (c *core) rescue(failure error, batch []*update) error {
-	base := c.lastSeen().data
+	var base []byte
+	if doc := c.lastSeen().doc; doc != nil {
+		base = doc.data
+	}
 	var backend *BackendError
 	gaveUp := errors.Is(failure, context.Canceled) || errors.Is(failure, context.DeadlineExceeded)
 	if base == nil || gaveUp && !errors.As(failure, &backend) {

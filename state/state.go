@@ -89,6 +89,7 @@ const (
 	ExitCode          Reason = "exit_code"
 	NoOutputs         Reason = "no_outputs"
 	NoMetrics         Reason = "no_metrics"
+	InvalidSnapshot   Reason = "invalid_snapshot" // its proof is not valid
 	TimeLimit         Reason = "time_limit"
 	CostCap           Reason = "cost_cap"
 	StalledOut        Reason = "stalled"
@@ -373,7 +374,7 @@ type Output struct {
 	Value     any  `json:"value"`
 	Type      any  `json:"type,omitempty"` // cty's JSON form
 	Sensitive bool `json:"sensitive,omitempty"`
-	// Withheld: the value is sensitive and was not written to a remote.
+	// Withheld: the value is sensitive and was not written.
 	Withheld bool `json:"withheld,omitempty"`
 }
 

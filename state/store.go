@@ -13,7 +13,8 @@ type Store interface {
 	Read(ctx context.Context) (*State, error)
 	// Update runs change on the newest state and writes the outcome durably,
 	// as one short transaction: nobody else's write comes between. It gives
-	// the state that was written. A new state is given its lineage before
+	// the state that was written, which is only to be read: who wrote at the
+	// same time has the same. A new state is given its lineage before
 	// change sees it. When change fails nothing is written and its error
 	// comes back as it is; ErrNoChange from change means success without a
 	// write. change may run more than once and must only touch the state.

@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/overbrainer/overbrainer/config"
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/providers"
 )
 
@@ -57,7 +57,7 @@ func (p *project) onlyProvider() (string, error) {
 // openLoosely reads the configuration where there is one.
 func (a *app) openLoosely(ctx context.Context, in inputs) (*project, error) {
 	if a.hasConfiguration() {
-		return a.open(ctx, in, nil, nil)
+		return a.open(ctx, in, reading{ending: true})
 	}
 	p := &project{app: a, store: a.store(0), cfg: &config.Config{Dir: a.dir}}
 	p.init()
@@ -85,5 +85,5 @@ func figure(v float64) string {
 	if v <= 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.2f", v)
+	return strings.TrimPrefix(money.Price(v), "$")
 }

@@ -32,6 +32,11 @@ func applyCommand(a *app) *command {
 			o.register(f)
 		},
 		run: func(ctx context.Context, args []string) error {
+			if len(args) == 1 {
+				if err := o.none(); err != nil {
+					return err
+				}
+			}
 			if len(args) == 0 && !auto && !a.asks(o.ask) {
 				return noTerminal("whether this plan is to be applied", "-auto-approve, or a plan file")
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/overbrainer/overbrainer/apply"
@@ -15,7 +14,7 @@ import (
 // plan builds a plan from the configuration, the state, the catalog and what
 // exists, and remembers the catalog for the next one.
 func (p *project) plan(ctx context.Context, o planning) (*plan.Plan, error) {
-	if err := p.knownTargets(append(append([]string{}, o.targets...), o.replace...)); err != nil {
+	if err := p.knownTargets(o); err != nil {
 		return nil, err
 	}
 	in := plan.Input{
@@ -108,30 +107,4 @@ func (p *project) listTemplates(ctx context.Context, name string) ([]providers.T
 		return nil, err
 	}
 	return r.ListTemplates(ctx)
-}
-
-// knownTargets refuses addresses that are neither in the configuration nor in
-// the state.
-func (p *project) knownTargets(wanted []string) error {
-	known := p.st.Addresses()
-	for _, r := range p.cfg.Runs {
-		known = append(known, r.Address)
-	}
-	for address := range p.cfg.Volumes {
-		known = append(known, address)
-	}
-next:
-	for _, w := range wanted {
-		for _, k := range known {
-			if k == w || strings.HasPrefix(k, w+"[") {
-				continue next
-			}
-		}
-		e := &usageError{text: "there is no " + w + " in the configuration or the state"}
-		if near := nearest(w, known); near != "" {
-			e.hint = "did you mean " + near + "?"
-		}
-		return e
-	}
-	return nil
 }

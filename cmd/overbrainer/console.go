@@ -27,7 +27,7 @@ func consoleCommand(a *app) *command {
 		example:  "$ echo 'run.iris.metrics.accuracy > 0.9' | overbrainer console",
 		register: func(f *flags) { in.register(f) },
 		run: func(ctx context.Context, _ []string) error {
-			p, err := a.open(ctx, in, nil, nil)
+			p, err := a.open(ctx, in, reading{})
 			if err != nil {
 				return err
 			}
@@ -86,15 +86,11 @@ func (p *project) evaluate(ctx context.Context, in inputs, text string) (string,
 	if _, diags := hclsyntax.ParseExpression([]byte(text), "input", hcl.InitialPos); diags.HasErrors() {
 		return "", &diagnosed{diags: diags, sources: map[string][]byte{"input": []byte(text)}}
 	}
-	sources := map[string][]byte{}
-	for name, data := range p.cfg.Sources {
-		sources[name] = data
-	}
-	sources[consoleFile] = []byte(fmt.Sprintf("output %q {\n  value = (\n%s\n)\n  sensitive = false\n}\n", consoleName, text))
+	extra := map[string][]byte{consoleFile: fmt.Appendf(nil, "output %q {\n  value = (\n%s\n)\n  sensitive = false\n}\n", consoleName, text)}
 	again := &project{app: p.app, st: p.st}
 	again.init()
 	defer again.close()
-	if err := again.read(ctx, in, config.Options{Settled: plan.Settled(p.st, nil), Volume: plan.VolumeIDs(p.st), Sources: sources}); err != nil {
+	if err := again.read(ctx, in, config.Options{Settled: plan.Settled(p.st, nil), Volume: plan.VolumeIDs(p.st), Extra: extra}); err != nil {
 		return "", err
 	}
 	outputs, diags := again.cfg.EvalOutputs(results(p.st, again.cfg))

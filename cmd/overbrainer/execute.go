@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -93,11 +94,33 @@ func verdict(o apply.Outcome) error {
 		p.code, p.message = "no_capacity", "nothing could be rented within the limits; nothing was created"
 	case apply.Failure:
 	}
-	return p.detail(o)
+	p.detail(o)
+	if n := wrongs(o); n > 1 && o.Class != apply.Interrupt {
+		p.message += fmt.Sprintf(" (the first of %d errors)", n)
+	}
+	return p
 }
 
+// wrongs counts what went wrong.
+func wrongs(o apply.Outcome) int {
+	n := len(o.Errors)
+	for _, r := range o.Runs {
+		if r.Class != apply.OK {
+			n++
+		}
+	}
+	for _, c := range o.Checks {
+		if failed(c) {
+			n++
+		}
+	}
+	return n
+}
+
+func failed(c apply.Check) bool { return c.Status == "fail" || c.Status == "error" }
+
 // detail names the first thing that went wrong.
-func (p *problem) detail(o apply.Outcome) error {
+func (p *problem) detail(o apply.Outcome) {
 	for _, r := range o.Runs {
 		if int(r.Class) != p.exit {
 			continue
@@ -118,7 +141,7 @@ func (p *problem) detail(o apply.Outcome) error {
 		case r.Reason != "":
 			p.message = r.Address + ": " + r.State + ", " + r.Reason
 		}
-		return p
+		return
 	}
 	for _, err := range o.Errors {
 		if int(apply.ClassOf(err)) != p.exit {
@@ -130,12 +153,12 @@ func (p *problem) detail(o apply.Outcome) error {
 		} else {
 			p.message = err.Error()
 		}
-		return p
+		return
 	}
 	for _, c := range o.Checks {
-		if c.Status == "fail" || c.Status == "error" {
+		if failed(c) {
 			p.code, p.message, p.hint = "check", "check "+c.Name+": "+c.Message, c.Where
-			return p
+			return
 		}
 	}
 	if len(o.Left) > 0 {
@@ -143,5 +166,4 @@ func (p *problem) detail(o apply.Outcome) error {
 		p.code, p.message = "left_over", l.Kind+" "+l.ID+" is still there"
 		p.address, p.id, p.hint = l.Address, l.ID, l.Fix
 	}
-	return p
 }

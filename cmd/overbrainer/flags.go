@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ type flags struct {
 
 type flagDoc struct {
 	name, arg, text string
+	takes           string // what a value has to be, "" for any text
 }
 
 func (f *flags) fs() *flag.FlagSet {
@@ -31,8 +33,8 @@ func (f *flags) fs() *flag.FlagSet {
 	return f.set
 }
 
-func (f *flags) doc(name, arg, text string) {
-	f.list = append(f.list, flagDoc{name: name, arg: arg, text: text})
+func (f *flags) doc(name, arg, text, takes string) {
+	f.list = append(f.list, flagDoc{name: name, arg: arg, text: text, takes: takes})
 }
 
 func (f *flags) boolean(to *bool, name, text string) {
@@ -41,33 +43,33 @@ func (f *flags) boolean(to *bool, name, text string) {
 	if *to {
 		arg = "=false"
 	}
-	f.doc(name, arg, text)
+	f.doc(name, arg, text, "true or false")
 }
 
 func (f *flags) text(to *string, name, arg, text string) {
 	f.fs().StringVar(to, name, *to, "")
-	f.doc(name, "="+arg, text)
+	f.doc(name, "="+arg, text, "")
 }
 
 func (f *flags) number(to *int, name, arg, text string) {
 	f.fs().IntVar(to, name, *to, "")
-	f.doc(name, "="+arg, text)
+	f.doc(name, "="+arg, text, "a whole number")
 }
 
 func (f *flags) float(to *float64, name, arg, text string) {
 	f.fs().Float64Var(to, name, *to, "")
-	f.doc(name, "="+arg, text)
+	f.doc(name, "="+arg, text, "a number")
 }
 
 func (f *flags) duration(to *time.Duration, name, text string) {
 	f.fs().DurationVar(to, name, *to, "")
-	f.doc(name, "=DURATION", text)
+	f.doc(name, "=DURATION", text, "a duration, as in 90s, 10m or 1h30m")
 }
 
 // many may be given several times.
 func (f *flags) many(to *[]string, name, arg, text string) {
 	f.fs().Func(name, "", func(s string) error { *to = append(*to, s); return nil })
-	f.doc(name, "="+arg, text+" (may be repeated)")
+	f.doc(name, "="+arg, text+" (may be repeated)", "")
 }
 
 // given reports whether a flag was set on the command line.
@@ -115,7 +117,7 @@ func (f *flags) explain(err error) error {
 	text := err.Error()
 	name, unknown := strings.CutPrefix(text, "flag provided but not defined: -")
 	if !unknown {
-		return &usageError{text: strings.Replace(text, "parse error", "it does not read as such", 1)}
+		return &usageError{text: f.unread(text)}
 	}
 	names := make([]string, len(f.list))
 	for i, d := range f.list {
@@ -126,6 +128,24 @@ func (f *flags) explain(err error) error {
 		e.hint = "did you mean -" + near + "?"
 	}
 	return e
+}
+
+// unreadable is what the flag package says of a value: the value, the flag and
+// the reason.
+var unreadable = regexp.MustCompile(`(?s)^invalid (?:boolean )?value "(.*)" for (?:flag )?-([\w-]+): (.*)$`)
+
+// unread says of a value what it should have been.
+func (f *flags) unread(text string) string {
+	parts := unreadable.FindStringSubmatch(text)
+	if parts == nil {
+		return text
+	}
+	for _, d := range f.list {
+		if d.name == parts[2] && d.takes != "" {
+			return fmt.Sprintf("-%s=%s: %q is not %s", d.name, parts[1], parts[1], d.takes)
+		}
+	}
+	return fmt.Sprintf("-%s=%s: %s", parts[2], parts[1], parts[3])
 }
 
 // nearest gives the known name that was most likely meant, "" if none is near.

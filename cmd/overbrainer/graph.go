@@ -17,7 +17,7 @@ func graphCommand(a *app) *command {
 		example:  "$ overbrainer graph | dot -Tsvg > graph.svg",
 		register: func(f *flags) { in.register(f) },
 		run: func(ctx context.Context, _ []string) error {
-			p, err := a.open(ctx, in, nil, nil)
+			p, err := a.open(ctx, in, reading{})
 			if err != nil {
 				return err
 			}

@@ -25,7 +25,7 @@ func importCommand(a *app) *command {
 		least:   2, most: 2,
 		register: func(f *flags) { in.register(f) },
 		run: func(ctx context.Context, args []string) error {
-			p, err := a.open(ctx, in, nil, nil)
+			p, err := a.open(ctx, in, reading{})
 			if err != nil {
 				return err
 			}

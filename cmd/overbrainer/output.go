@@ -78,7 +78,7 @@ func (a *app) oneOutput(st *state.State, name string, asJSON, raw bool) error {
 		return p
 	}
 	if o.Withheld {
-		return &problem{code: "withheld", message: "output " + name + " is sensitive, and its value is not kept on a backend",
+		return &problem{code: "withheld", message: "output " + name + " is sensitive, and its value is not kept in the state",
 			hint: "take it from where the configuration has it"}
 	}
 	switch {

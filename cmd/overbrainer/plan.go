@@ -12,6 +12,7 @@ import (
 func planCommand(a *app) *command {
 	var o planning
 	var asJSON, detailed bool
+	var given func(flag string) bool
 	var out, markdown string
 	var wait time.Duration
 	parallelism := 10
@@ -34,8 +35,17 @@ func planCommand(a *app) *command {
 			f.duration(&wait, "lock-timeout", "accepted as everywhere; a plan holds nothing and waits for nobody")
 			f.number(&parallelism, "parallelism", "N", "accepted as everywhere; a plan decides itself")
 			o.register(f)
+			given = f.given
 		},
 		run: func(ctx context.Context, _ []string) error {
+			if given("out") {
+				if out == "" {
+					return &usageError{text: "-out names no file"}
+				}
+				if err := a.mayBecomePlan(out); err != nil {
+					return err
+				}
+			}
 			p, err := a.prepare(ctx, o, nil)
 			if err != nil {
 				return err

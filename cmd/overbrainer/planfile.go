@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/overbrainer/overbrainer/config"
 	"github.com/overbrainer/overbrainer/internal/ui"
@@ -24,6 +26,28 @@ func (p *project) writePlan(name string, pl *plan.Plan, asJSON bool) error {
 		return nil
 	}
 	fmt.Fprintf(p.app.out, "\nThe plan is in %s. This does exactly that:\n  overbrainer apply %s\n", name, name)
+	return nil
+}
+
+// mayBecomePlan refuses to replace what is not a plan file.
+func (a *app) mayBecomePlan(name string) error {
+	info, err := os.Lstat(a.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	hint := "give -out another name, or remove it first"
+	switch {
+	case err != nil:
+		return &problem{code: "plan_file", message: fmt.Sprintf("%s: %v", name, reason(err))}
+	case !info.Mode().IsRegular():
+		return &problem{code: "plan_file", message: name + " is no plain file, so no plan is written there", hint: hint}
+	case info.Size() == 0:
+		return nil // as mktemp makes it
+	}
+	var other *plan.FileError
+	if _, err := plan.ReadFile(a.path(name)); errors.As(err, &other) && other.Code == "not_a_plan" {
+		return &problem{code: "plan_file", message: name + " is there already and is no plan file, so it is not replaced", hint: hint}
+	}
 	return nil
 }
 

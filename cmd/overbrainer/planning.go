@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/overbrainer/overbrainer/internal/ui"
@@ -31,9 +32,54 @@ func (o *planning) register(f *flags) {
 	f.boolean(&o.refreshOnly, "refresh-only", "only bring the state up to what exists")
 }
 
+// none refuses the flags that make a plan where there is one already: it is
+// executed as it is, so they would say something that does not happen.
+func (o *planning) none() error {
+	given := ""
+	switch {
+	case len(o.targets) > 0:
+		given = "-target"
+	case len(o.replace) > 0:
+		given = "-replace"
+	case !o.refresh:
+		given = "-refresh=false"
+	case o.refreshOnly:
+		given = "-refresh-only"
+	default:
+		return nil
+	}
+	return &usageError{text: given + " makes a plan, and a plan file is executed as it is", hint: "give it to overbrainer plan -out=FILE"}
+}
+
+// agree refuses flags of which one says what the other one does not do.
+func (o *planning) agree() error {
+	for _, addr := range append(append([]string{}, o.targets...), o.replace...) {
+		if strings.TrimSpace(addr) == "" {
+			return &usageError{text: "an address is empty", hint: "-target and -replace take the address of a run, such as run.train; -target also that of a volume"}
+		}
+	}
+	with := ""
+	switch {
+	case !o.refreshOnly:
+		return nil
+	case o.destroy:
+		with = "the end of everything"
+	case len(o.replace) > 0:
+		with = "-replace"
+	case !o.refresh:
+		with = "-refresh=false"
+	default:
+		return nil
+	}
+	return &usageError{text: "-refresh-only does not go together with " + with, hint: "-refresh-only compares the state with what exists, and does nothing else"}
+}
+
 // prepare reads the configuration and starts the providers.
 func (a *app) prepare(ctx context.Context, o planning, sources map[string][]byte) (*project, error) {
-	p, err := a.open(ctx, o.inputs, o.replace, sources)
+	if err := o.agree(); err != nil {
+		return nil, err
+	}
+	p, err := a.open(ctx, o.inputs, reading{replace: o.replace, sources: sources, ending: o.destroy})
 	if err != nil {
 		return nil, err
 	}

@@ -48,16 +48,26 @@ func (in *inputs) register(f *flags) {
 	f.boolean(&in.ask, "input", "never ask for a value")
 }
 
-// open reads the configuration with what the state knows of it. sources, where
-// not nil, stand for the files of the directory. No provider is started.
-func (a *app) open(ctx context.Context, in inputs, replace []string, sources map[string][]byte) (*project, error) {
+// reading says how a configuration is read.
+type reading struct {
+	replace []string          // addresses that are to run again
+	sources map[string][]byte // where not nil, instead of the directory's files
+	// ending: for a command that ends or looks at what there is. It does not
+	// need what runs left behind, so a metric that is missing cannot keep it
+	// from ending what bills.
+	ending bool
+}
+
+// open reads the configuration with what the state knows of it. No provider is
+// started.
+func (a *app) open(ctx context.Context, in inputs, how reading) (*project, error) {
 	p := &project{app: a, store: a.store(0)}
 	p.init()
 	var err error
 	if p.st, err = p.store.Read(ctx); err != nil {
 		return nil, err
 	}
-	if err := p.load(ctx, in, replace, sources); err != nil {
+	if err := p.load(ctx, in, how); err != nil {
 		p.close()
 		return nil, err
 	}
@@ -68,8 +78,11 @@ func (p *project) init() {
 	p.procs, p.rented, p.versions = map[string]*process{}, map[string]apply.Rented{}, map[string]string{}
 }
 
-func (p *project) load(ctx context.Context, in inputs, replace []string, sources map[string][]byte) error {
-	opt := config.Options{Settled: plan.Settled(p.st, replace), Volume: plan.VolumeIDs(p.st), Sources: sources}
+func (p *project) load(ctx context.Context, in inputs, how reading) error {
+	opt := config.Options{Volume: plan.VolumeIDs(p.st), Sources: how.sources}
+	if !how.ending {
+		opt.Settled = plan.Settled(p.st, how.replace)
+	}
 	if err := p.read(ctx, in, opt); err != nil || len(p.cfg.Moved) == 0 {
 		return err
 	}
@@ -78,7 +91,10 @@ func (p *project) load(ctx context.Context, in inputs, replace []string, sources
 	if err != nil {
 		return err
 	}
-	opt.Settled, opt.Volume = plan.Settled(moved, replace), plan.VolumeIDs(moved)
+	opt.Volume = plan.VolumeIDs(moved)
+	if !how.ending {
+		opt.Settled = plan.Settled(moved, how.replace)
+	}
 	return p.read(ctx, in, opt)
 }
 

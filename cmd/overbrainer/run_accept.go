@@ -29,7 +29,7 @@ func runAcceptCommand(a *app) *command {
 			in.register(f)
 		},
 		run: func(ctx context.Context, args []string) error {
-			p, err := a.open(ctx, in, nil, nil)
+			p, err := a.open(ctx, in, reading{})
 			if err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/internal/ui"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -63,7 +64,7 @@ func runListCommand(a *app) *command {
 				if r.Waits {
 					dir = "not fetched, on pod " + r.PodID
 				}
-				t.Add(r.Address, what, orDash(r.GPUType), ui.USD(r.CostUSD),
+				t.Add(r.Address, what, orDash(r.GPUType), money.USD(r.CostUSD),
 					ui.Span(time.Duration(r.Seconds*float64(time.Second))), dir)
 			}
 			return t.Write(a.out, a.look(os.Stdout))

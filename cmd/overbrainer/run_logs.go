@@ -32,6 +32,7 @@ var podSources = []string{"container", "system", "overbrainer", "raw"}
 func runLogsCommand(a *app) *command {
 	var in inputs
 	view := logsView{tail: -1}
+	var given func(string) bool
 	return &command{
 		name:     "run logs",
 		synopsis: "what a run's job wrote",
@@ -48,10 +49,14 @@ func runLogsCommand(a *app) *command {
 			f.boolean(&view.pod, "pod", "the pod's log")
 			f.text(&view.source, "source", "SOURCE", "with -pod: container, system, overbrainer or raw")
 			in.register(f)
+			given = f.given
 		},
 		run: func(ctx context.Context, args []string) error {
 			if view.source != "" && (!view.pod || !slices.Contains(podSources, view.source)) {
 				return &usageError{text: "-source is, with -pod, one of container, system, overbrainer or raw"}
+			}
+			if view.tail < 0 && given("tail") {
+				return &usageError{text: fmt.Sprintf("-tail=%d: the number of lines cannot be below 0", view.tail), hint: "without -tail all lines are shown"}
 			}
 			st, err := a.readState(ctx)
 			if err != nil {

@@ -21,7 +21,7 @@ func (o runOp) command(a *app) *command {
 		least: 1, most: 1,
 		register: func(f *flags) { ef.register(f); in.register(f) },
 		run: func(ctx context.Context, args []string) error {
-			p, err := a.open(ctx, in, nil, nil)
+			p, err := a.open(ctx, in, reading{ending: true})
 			if err != nil {
 				return err
 			}
@@ -144,7 +144,7 @@ func sweepCommand(a *app) *command {
 			if !auto && !a.asks(in.ask) {
 				return noTerminal("whether what is past its deadline is to be deleted", "-auto-approve")
 			}
-			p, err := a.open(ctx, in, nil, nil)
+			p, err := a.open(ctx, in, reading{ending: true})
 			if err != nil {
 				return err
 			}

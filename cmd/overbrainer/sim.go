@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/internal/ui"
 	"github.com/overbrainer/overbrainer/providers/runpod/sim"
 )
@@ -257,7 +258,7 @@ func (a *app) writeSimStatus(st sim.Status) error {
 	} else {
 		fmt.Fprintln(a.out, "No simulator runs for this project.")
 	}
-	fmt.Fprintf(a.out, "Spent %s in %d requests.\n", ui.USD(st.SpendUSD), st.Requests)
+	fmt.Fprintf(a.out, "Spent %s in %d requests.\n", money.USD(st.SpendUSD), st.Requests)
 	look := a.outLook()
 	tables := []ui.Table{
 		{Columns: []string{"POD", "NAME", "STATUS", "GPU", ">$/H", ">SPENT"}, Empty: "No pods."},
@@ -265,7 +266,7 @@ func (a *app) writeSimStatus(st sim.Status) error {
 		{Columns: []string{"VOLUME", "NAME", ">SIZE GB", "DATA CENTER"}, Empty: "No volumes."},
 	}
 	for _, p := range st.Pods {
-		tables[0].Add(p.ID, p.Name, p.Status, p.GPUType, figure(p.HourlyUSD), ui.USD(p.SpendUSD))
+		tables[0].Add(p.ID, p.Name, p.Status, p.GPUType, figure(p.HourlyUSD), money.USD(p.SpendUSD))
 	}
 	for _, s := range st.Secrets {
 		tables[1].Add(s.ID, s.Name)

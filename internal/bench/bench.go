@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"runtime/pprof"
 	"syscall"
 	"time"
 )
@@ -138,4 +139,19 @@ func build(ctx context.Context, dir string) (string, error) {
 		return "", fmt.Errorf("go build: %w\n%s", err, text)
 	}
 	return binary, nil
+}
+
+// profiled writes a profile of this process until it is stopped.
+func profiled(file string) (stop func(), err error) {
+	out, err := os.Create(file)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(out); err != nil {
+		return nil, err
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = out.Close()
+	}, nil
 }

@@ -42,6 +42,7 @@ type options struct {
 	runs    int // of which the median counts
 	bigRuns int // the same for transfers of gigabytes
 	only    *regexp.Regexp
+	profile string
 }
 
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
@@ -51,13 +52,14 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	f.StringVar(&o.binary, "binary", "", "an overbrainer to measure (default: one is built)")
 	f.IntVar(&o.runs, "runs", 5, "how often each thing is measured; the median counts")
 	f.IntVar(&o.bigRuns, "big-runs", 3, "the same for what moves 2 GiB, where it is fewer")
+	f.StringVar(&o.profile, "cpuprofile", "", "a file for the processor profile of this process, which is the client of transfers and the engine of state")
 	only := f.String("only", "", "only topics of which the name or a goal matches this expression")
 	if err := f.Parse(args); err != nil {
 		return 2
 	}
 	var err error
 	if o.only, err = regexp.Compile(*only); err != nil || f.NArg() > 0 || o.runs < 1 || o.bigRuns < 1 {
-		fmt.Fprintln(errs, "usage: bench [-only=REGEXP] [-runs=5] [-big-runs=3] [-binary=FILE]")
+		fmt.Fprintln(errs, "usage: bench [-only=REGEXP] [-runs=5] [-big-runs=3] [-binary=FILE] [-cpuprofile=FILE]")
 		return 2
 	}
 	o.bigRuns = min(o.bigRuns, o.runs)
@@ -110,6 +112,14 @@ func measure(ctx context.Context, o options, r *report, errs io.Writer) int {
 			fmt.Fprintln(errs, "Error:", err)
 			return 1
 		}
+	}
+	if o.profile != "" {
+		stop, err := profiled(o.profile)
+		if err != nil {
+			fmt.Fprintln(errs, "Error:", err)
+			return 1
+		}
+		defer stop()
 	}
 	code := 0
 	for _, t := range topics() {

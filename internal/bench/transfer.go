@@ -35,7 +35,7 @@ func needed(l remotetest.Load) []string {
 	case l.Count == 1:
 		return []string{"cat", "openssl", "sha256sum"}
 	}
-	return []string{"scp", "tar", "rsync"}
+	return []string{"scp", "tar"}
 }
 
 // site is a load on a server, and where transfers of it end.

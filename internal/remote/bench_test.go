@@ -2,6 +2,7 @@ package remote
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -48,5 +49,22 @@ func BenchmarkTransfer(b *testing.B) {
 				return c.Pull(b.Context(), Pull{Dir: dir, Files: files, Dest: target})
 			})
 		})
+	}
+}
+
+// BenchmarkTar is what 1,000 small files cost before they are sent.
+func BenchmarkTar(b *testing.B) {
+	dir := b.TempDir()
+	var files []File
+	for i := range 1000 {
+		files = append(files, put(b, dir, fmt.Sprintf("d/file-%04d", i), content(uint64(i), 4<<10), false))
+	}
+	u := &upload{Push: Push{Open: opener(dir)}}
+	b.SetBytes(int64(len(files)) * 4 << 10)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := u.writeTar(b.Context(), io.Discard, files); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/overbrainer/overbrainer/apply"
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/internal/safetext"
 	"github.com/overbrainer/overbrainer/plan"
 )
@@ -143,7 +144,7 @@ func sentence(e apply.Event) string {
 	case apply.EventWarning:
 		return "warning: " + m
 	case apply.EventFailed:
-		return "failed: " + m
+		return "error: " + m
 	case apply.EventPhase:
 		if m == "" {
 			m = clean(e.Phase)
@@ -190,7 +191,7 @@ func ended(e apply.Event) string {
 		text += " after " + Span(time.Duration(e.Seconds*float64(time.Second)))
 	}
 	if e.SpentUSD > 0 {
-		text += ", about " + USD(e.SpentUSD)
+		text += ", about " + money.USD(e.SpentUSD)
 	}
 	if e.Dir != "" {
 		text += ", in " + clean(e.Dir)
@@ -227,9 +228,9 @@ func status(r row) string {
 		parts = append(parts, clean(name)+" "+number(r.metrics[name]))
 	}
 	if r.spent > 0 || r.cap > 0 {
-		s := USD(r.spent)
+		s := money.USD(r.spent)
 		if r.cap > 0 {
-			s += " of " + USD(r.cap)
+			s += " of " + money.USD(r.cap)
 		}
 		parts = append(parts, s)
 	}

@@ -6,31 +6,19 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/overbrainer/overbrainer/internal/money"
 )
 
 // hoursAMonth turns a price an hour into one a month.
 const hoursAMonth = 730
-
-// USD writes an amount of money: cents, and more places where cents would hide
-// it. Costs are rounded up, so that no sum reads smaller than it is.
-func USD(v float64) string {
-	switch {
-	case v == 0:
-		return "$0.00"
-	case v < 0:
-		return "-" + USD(-v)
-	case v < 0.01:
-		return "$" + strconv.FormatFloat(math.Ceil(v*10000-1e-6)/10000, 'f', 4, 64)
-	}
-	return "$" + strconv.FormatFloat(math.Ceil(v*100-1e-6)/100, 'f', 2, 64)
-}
 
 // usd writes an amount that may be unknown, which is never zero.
 func usd(v *float64) string {
 	if v == nil {
 		return "unknown"
 	}
-	return USD(*v)
+	return money.USD(*v)
 }
 
 // Span writes a duration as people say it: 45s, 12m, 1h30m, 2d4h.
@@ -122,18 +110,9 @@ func spark(values []float64, n int) string {
 	return b.String()
 }
 
-// Price writes a price an hour as it is, with up to four decimals.
-func Price(v float64) string {
-	s := strconv.FormatFloat(v, 'f', 4, 64)
-	for len(s)-strings.Index(s, ".") > 3 && strings.HasSuffix(s, "0") {
-		s = s[:len(s)-1]
-	}
-	return "$" + s
-}
-
 func price(v *float64) string {
 	if v == nil {
 		return "unknown"
 	}
-	return Price(*v)
+	return money.Price(*v)
 }

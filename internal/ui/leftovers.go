@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/plan"
 )
 
@@ -26,7 +27,7 @@ func Leftovers(w io.Writer, left []plan.Leftover, look Look) error {
 		case l.MonthlyUSD != nil && l.Hourly != nil:
 			cost = Rates(*l.Hourly, l.MonthlyUSD)
 		case l.MonthlyUSD != nil:
-			cost = USD(*l.MonthlyUSD) + " a month"
+			cost = money.USD(*l.MonthlyUSD) + " a month"
 		case l.Hourly == nil && (l.Kind == "secret" || l.Kind == "unanswered"):
 		case l.Hourly == nil:
 			cost = "at an unknown price"
@@ -55,5 +56,5 @@ func Rates(hourly float64, monthly *float64) string {
 	if monthly != nil {
 		month = *monthly
 	}
-	return fmt.Sprintf("%s an hour, %s a day, %s a month", Price(hourly), USD(hourly*24), USD(month))
+	return fmt.Sprintf("%s an hour, %s a day, %s a month", money.Price(hourly), money.USD(hourly*24), money.USD(month))
 }

@@ -78,6 +78,20 @@ func markdownSteps(b *strings.Builder, p *plan.Plan) {
 	if n > most {
 		fmt.Fprintf(b, "\nand %d more\n", n-most)
 	}
+	markdownEstimates(b, p)
+}
+
+// markdownEstimates says once for each target what its model is estimated to
+// need, with the parts.
+func markdownEstimates(b *strings.Builder, p *plan.Plan) {
+	said := map[string]bool{}
+	for _, s := range p.Steps {
+		if s.Run == nil || !starts(s.Action) || s.Run.Target.Estimate == nil || said[s.Run.Target.Address] {
+			continue
+		}
+		said[s.Run.Target.Address] = true
+		fmt.Fprintf(b, "\n`%s` needs at least %d GB of VRAM, estimated: %s\n", cell(s.Run.Target.Address), s.Run.Target.VRAMFloorGB, cell(s.Run.Target.Estimate.String()))
+	}
 }
 
 // cell makes text safe within a Markdown table.

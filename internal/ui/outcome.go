@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/overbrainer/overbrainer/apply"
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/internal/safetext"
 	"github.com/overbrainer/overbrainer/plan"
 )
@@ -35,7 +36,7 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		if r.Waits {
 			where = "not fetched, on pod " + r.PodID
 		}
-		t.Add(r.Address, what, Span(time.Duration(r.Seconds*float64(time.Second))), USD(r.CostUSD), where)
+		t.Add(r.Address, what, Span(time.Duration(r.Seconds*float64(time.Second))), money.USD(r.CostUSD), where)
 	}
 	if len(t.Rows) > 0 {
 		p.line()

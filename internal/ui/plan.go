@@ -67,6 +67,12 @@ func (v planView) steps() {
 	case v.plan.Applyable && v.plan.Destroying:
 		v.line("No changes. There is nothing to remove.")
 		return
+	case v.plan.Applyable && v.plan.RefreshOnly && len(v.plan.Steps) == 0:
+		v.line("No changes. The state is empty, so there is nothing to compare.")
+		return
+	case v.plan.Applyable && v.plan.RefreshOnly:
+		v.line("No changes. What the state has is as it says. The configuration was not compared.")
+		return
 	case v.plan.Applyable:
 		v.line("No changes. What the configuration asks for is there.")
 		return
@@ -88,8 +94,9 @@ func (v planView) steps() {
 	var before *plan.Step
 	for _, s := range shown {
 		v.line()
-		v.step(s, before)
-		before = s
+		if !v.step(s, before) {
+			before = s
+		}
 	}
 }
 
@@ -103,8 +110,9 @@ func (v planView) staying() {
 	}
 }
 
-// step shows one action; before is the one shown above it.
-func (v planView) step(s, before *plan.Step) {
+// step shows one action; before is the last one above it that was shown in full.
+// It reports whether this one was told by that.
+func (v planView) step(s, before *plan.Step) (alike bool) {
 	mark, color := sign(s.Action)
 	title := fmt.Sprintf("%s %s", v.look.paint(color, fmt.Sprintf("%3s", mark)), v.look.Bold(clean(s.Address)))
 	v.line(title, "  ", v.look.paint(color, verb(s.Action)))
@@ -113,11 +121,12 @@ func (v planView) step(s, before *plan.Step) {
 		v.field("changed", clean(list(s.ChangedInputs, 6)))
 	}
 	if s.Run != nil {
-		v.run(s, before)
+		alike = v.run(s, before)
 	}
 	if s.Volume != nil {
 		v.volume(s)
 	}
+	return alike
 }
 
 func verb(a plan.Action) string {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/plan"
 )
 
@@ -68,7 +69,7 @@ func moved(field string, value any) string {
 		return "none"
 	case float64:
 		if field == "price" {
-			return Price(x)
+			return money.Price(x)
 		}
 	case *float64:
 		if field == "price" {
@@ -118,7 +119,7 @@ func (v planView) totals() {
 		v.total("storage", usd(c.MonthlyStorageUSD)+" a month")
 	}
 	for _, name := range sortedKeys(c.SpentUSD) {
-		v.total("spent so far", USD(c.SpentUSD[name])+" under "+clean(name))
+		v.total("spent so far", money.USD(c.SpentUSD[name])+" under "+clean(name))
 	}
 	if !v.plan.Applyable {
 		v.line(v.look.paint(red, "This plan cannot be applied."))

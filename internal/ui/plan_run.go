@@ -3,18 +3,22 @@ package ui
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/plan"
 )
 
 // run shows where a run would be placed, its bounds and what it may cost.
-// What is the same as in the step above is told by that step's address, so
-// that a sweep of a hundred runs stays readable.
-func (v planView) run(s, before *plan.Step) {
-	if len(s.Run.Late) > 0 {
-		v.field("later", "known when other runs have ended: "+clean(list(s.Run.Late, 8)))
+// What is the same as in the step before is told by that step's address, and
+// reported, so that a sweep of a hundred runs stays readable.
+func (v planView) run(s, before *plan.Step) (alike bool) {
+	later := slices.DeleteFunc(slices.Clone(s.Run.Late), func(part string) bool { return slices.Contains(s.Run.Sensitive, part) })
+	if len(later) > 0 {
+		v.field("later", "known when other runs have ended: "+clean(list(later, 8)))
 	}
+	v.field("sensitive", clean(list(s.Run.Sensitive, 8)))
 	if len(s.DependsOn) > 0 {
 		v.field("after", clean(list(s.DependsOn, 4)))
 	}
@@ -23,11 +27,20 @@ func (v planView) run(s, before *plan.Step) {
 		reflect.DeepEqual(offers, v.plan.Offers[before.Address]) &&
 		before.Run.Cap == s.Run.Cap && disk(before.Run.Target) == disk(s.Run.Target) && reflect.DeepEqual(before.Cost, s.Cost) {
 		v.field("placed", "like "+clean(before.Address)+", at most "+usd(s.Cost.MaxUSD))
-		return
+		return true
 	}
 	v.placing(s, offers)
+	if starts(s.Action) {
+		if e := s.Run.Target.Estimate; e != nil {
+			v.field("vram", fmt.Sprintf("at least %d GB, estimated: %s", s.Run.Target.VRAMFloorGB, clean(e.String())))
+		}
+		if wait := s.Run.Target.WaitForStockS; wait > 0 {
+			v.field("waits", "up to "+hours(float64(wait)/3600)+" where nothing can be rented; nothing bills meanwhile")
+		}
+	}
 	v.field("bounds", bounds(s.Run))
 	v.field("cost", runCost(s))
+	return false
 }
 
 func (v planView) placing(s *plan.Step, offers []plan.Offer) {
@@ -52,13 +65,10 @@ func (v planView) placing(s *plan.Step, offers []plan.Offer) {
 	v.field("gpu", fmt.Sprintf("%s, %s, %s, %s cloud", gpu, stockWords(o.Stock), where(o), clean(o.Cloud)))
 	rate := price(o.PriceUSD) + " an hour"
 	if s.Cost.DiskUSD != nil && *s.Cost.DiskUSD > 0 && s.Cost.HourlyUSD != nil {
-		rate += fmt.Sprintf(", with its disk %s", Price(*s.Cost.HourlyUSD))
+		rate += fmt.Sprintf(", with its disk %s", money.Price(*s.Cost.HourlyUSD))
 	}
 	v.field("price", rate)
 	v.field("disk", disk(s.Run.Target))
-	if e := s.Run.Target.Estimate; e != nil {
-		v.field("vram", fmt.Sprintf("at least %d GB, estimated for %s", s.Run.Target.VRAMFloorGB, clean(e.Model)))
-	}
 	var next []string
 	for i, o := range offers {
 		if i == first || o.Reserve {
@@ -69,8 +79,19 @@ func (v planView) placing(s *plan.Step, offers []plan.Offer) {
 	if len(next) > 0 {
 		v.field("else", list(next, 3))
 	} else {
-		v.field("else", "nothing: no other type passes the limits and is in stock")
+		v.field("else", "nothing: "+nothingElse(s.Run.Target))
 	}
+}
+
+// nothingElse says why there is one offer and no other.
+func nothingElse(t plan.TargetSpec) string {
+	switch {
+	case t.Auto:
+		return "no other type passes the limits and is in stock"
+	case len(t.GPUTypes) == 1:
+		return "gpu_types lists this type only"
+	}
+	return "no other type of gpu_types can be used"
 }
 
 // disk says how large the pod's own disk is where the target does not leave it
@@ -108,10 +129,10 @@ func bounds(r *plan.RunSpec) string {
 		b[0] += " and " + hours(r.Cap.OverrunHours) + " more while followed"
 	}
 	if r.Cap.MaxCostUSD > 0 {
-		b = append(b, USD(r.Cap.MaxCostUSD))
+		b = append(b, money.USD(r.Cap.MaxCostUSD))
 	}
 	if r.Cap.MaxTotalUSD > 0 {
-		b = append(b, USD(r.Cap.MaxTotalUSD)+" over all its runs")
+		b = append(b, money.USD(r.Cap.MaxTotalUSD)+" over all its runs")
 	}
 	text := strings.Join(b, ", ") + " (" + clean(r.Cap.Address)
 	if r.Cap.Where != "" {
@@ -133,7 +154,7 @@ func runCost(s *plan.Step) string {
 		text = "unbounded: " + clean(s.Cost.Unbounded)
 	}
 	if s.Cost.ExpectedUSD != nil {
-		text += ", expected " + USD(*s.Cost.ExpectedUSD)
+		text += ", expected " + money.USD(*s.Cost.ExpectedUSD)
 		if s.Cost.ExpectedBy != "" {
 			text += " (by " + clean(s.Cost.ExpectedBy) + ")"
 		}
@@ -181,7 +202,7 @@ next:
 		names = append(names, []string{s.Address})
 	}
 	for i, offers := range lists {
-		t := Table{Columns: []string{"", "GPU TYPE", ">VRAM", ">$/H", "STOCK", "DATA CENTERS"}, Indent: "  "}
+		t := Table{Columns: []string{"", "GPU TYPE", ">VRAM", ">$/H", "STOCK", "DATA CENTERS"}, Indent: "  ", Fit: true}
 		for n, o := range offers {
 			if n == 12 {
 				break
@@ -206,7 +227,7 @@ next:
 			}
 			p := "-"
 			if o.PriceUSD != nil {
-				p = strings.TrimPrefix(Price(*o.PriceUSD), "$")
+				p = strings.TrimPrefix(money.Price(*o.PriceUSD), "$")
 			}
 			t.Add(mark, o.GPUType, vram, p, o.Stock, cut(places, 18))
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -102,10 +103,10 @@ func reportRun(r ReportRun, i int, now time.Time) runDoc {
 	run := r.Run
 	doc := runDoc{
 		Address: clean(r.Address), ID: run.ID, State: phase(run), Color: colorOf(i), Dir: clean(run.Dir),
-		GPU: clean(strings.TrimSuffix(run.GPUType+", "+run.DataCenter, ", ")), Cost: USD(run.SpentUSD(now)), Share: -1,
+		GPU: clean(strings.TrimSuffix(run.GPUType+", "+run.DataCenter, ", ")), Cost: money.USD(run.SpentUSD(now)), Share: -1,
 	}
 	if limit := run.Bounds.MaxCostUSD; limit > 0 {
-		doc.Cap = USD(limit)
+		doc.Cap = money.USD(limit)
 		doc.Share = int(math.Min(100, math.Ceil(run.SpentUSD(now)/limit*100)))
 	}
 	if run.StartedAt != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -65,7 +66,7 @@ func Resource(w io.Writer, address string, r *state.Resource, look Look) error {
 		p.attribute("origin", managed)
 		p.attribute("pending", v.Pending)
 		if v.MonthlyUSD > 0 {
-			p.attribute("cost", USD(v.MonthlyUSD)+" a month")
+			p.attribute("cost", money.USD(v.MonthlyUSD)+" a month")
 		}
 	}
 	if r.Run != nil {
@@ -104,7 +105,7 @@ func (p *printer) run(run *state.Run, current bool, look Look) {
 	if basis == "" {
 		basis = "estimated"
 	}
-	p.attribute("cost", USD(run.CostUSD)+" ("+basis+")")
+	p.attribute("cost", money.USD(run.CostUSD)+" ("+basis+")")
 	if run.Retrieved {
 		p.attribute("results", fmt.Sprintf("%s, %s, verified", count(run.ResultFiles, "file"), Bytes(run.ResultBytes)))
 	}
@@ -122,7 +123,7 @@ func (p *printer) run(run *state.Run, current bool, look Look) {
 		text := fmt.Sprintf("%s, %s", pod.ID, pod.State)
 		if !pod.Gone() {
 			if pod.RateUSD > 0 {
-				text += ", " + Price(pod.RateUSD+pod.DiskUSD) + " an hour"
+				text += ", " + money.Price(pod.RateUSD+pod.DiskUSD) + " an hour"
 			}
 			if pod.Deadline != nil {
 				text += ", until " + stamp(*pod.Deadline)

@@ -15,6 +15,10 @@ type Table struct {
 	Empty string
 	// Indent stands before every line.
 	Indent string
+	// Fit keeps the lines within the look's columns where that is possible: a
+	// cell of the widest column that is too long for it stands whole on a line
+	// of its own, above the rest of its row.
+	Fit bool
 }
 
 // Add appends one row.
@@ -52,27 +56,64 @@ func (t *Table) Write(w io.Writer, look Look) error {
 			widths[i] = max(widths[i], width(c))
 		}
 	}
+	broken := -1
+	if t.Fit {
+		broken = narrow(rows, right, widths, look.Columns()-width(t.Indent))
+	}
 	for n, row := range rows {
-		var b strings.Builder
-		for i, c := range row {
-			if i > 0 {
-				b.WriteString("  ")
-			}
-			space := strings.Repeat(" ", widths[i]-width(c))
-			switch {
-			case right[i]:
-				b.WriteString(space + c)
-			case i == len(row)-1:
-				b.WriteString(c)
-			default:
-				b.WriteString(c + space)
+		if broken >= 0 && width(row[broken]) > widths[broken] {
+			// Whole on a line of its own, and the rest of the row below it.
+			p.line(t.Indent, fill(row[:broken+1], right, widths))
+			for i := range row[:broken+1] {
+				row[i] = ""
 			}
 		}
-		line := b.String()
+		line := strings.TrimRight(fill(row, right, widths), " ")
 		if n == 0 {
-			line = look.Bold(strings.TrimRight(line, " "))
+			line = look.Bold(line)
 		}
 		p.line(t.Indent, line)
 	}
 	return p.err
+}
+
+// fill writes cells beside each other, each as wide as its column.
+func fill(row []string, right []bool, widths []int) string {
+	var b strings.Builder
+	for i, c := range row {
+		if i > 0 {
+			b.WriteString("  ")
+		}
+		space := strings.Repeat(" ", max(0, widths[i]-width(c)))
+		if right[i] {
+			b.WriteString(space + c)
+		} else {
+			b.WriteString(c + space)
+		}
+	}
+	return b.String()
+}
+
+// narrow takes from the widest column what a table is too wide for, and gives
+// that column, -1 where the table fits. Cells that are longer than what is left
+// of the column do not fit it any more.
+func narrow(rows [][]string, right []bool, widths []int, most int) int {
+	widest, total := -1, 2*(len(widths)-1)
+	for i, w := range widths {
+		total += w
+		if i < len(widths)-1 && !right[i] && (widest < 0 || w > widths[widest]) {
+			widest = i
+		}
+	}
+	if total <= most || widest < 0 {
+		return -1
+	}
+	room := max(widths[widest]-(total-most), width(rows[0][widest]))
+	widths[widest] = 0
+	for _, row := range rows {
+		if w := width(row[widest]); w <= room {
+			widths[widest] = max(widths[widest], w)
+		}
+	}
+	return widest
 }

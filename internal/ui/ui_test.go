@@ -14,20 +14,13 @@ import (
 
 func TestFigures(t *testing.T) {
 	for want, got := range map[string]string{
-		"$0.00":   USD(0),
-		"$1.00":   USD(1),
-		"$0.31":   USD(0.301),
-		"$0.0012": USD(0.00115),
-		"-$2.50":  USD(-2.5),
-		"$0.40":   Price(0.4),
-		"$0.435":  Price(0.435),
-		"45s":     Span(45 * time.Second),
-		"1h30m":   Span(90 * time.Minute),
-		"2h":      Span(2 * time.Hour),
-		"3d4h":    Span(76 * time.Hour),
-		"999 B":   Bytes(999),
-		"1.5 MB":  Bytes(1_500_000),
-		"20 GB":   Bytes(20_000_000_000),
+		"45s":    Span(45 * time.Second),
+		"1h30m":  Span(90 * time.Minute),
+		"2h":     Span(2 * time.Hour),
+		"3d4h":   Span(76 * time.Hour),
+		"999 B":  Bytes(999),
+		"1.5 MB": Bytes(1_500_000),
+		"20 GB":  Bytes(20_000_000_000),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -179,6 +172,83 @@ func TestPlanFitsTheScreen(t *testing.T) {
 	for line := range strings.Lines(out) {
 		if n := width(strings.TrimRight(line, "\n")); n > 80 {
 			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+}
+
+// The names of GPUs are read by people and copied into gpu_types: a long one
+// makes no line too long and is never cut.
+func TestLongNamesOfGPUsStayWhole(t *testing.T) {
+	name := "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"
+	table := Table{Columns: []string{"", "ID", ">VRAM GB", ">$/H", "STOCK"}, Fit: true}
+	table.Add(">", name, "96", "1.69", "medium")
+	table.Add("", "NVIDIA A40", "48", "0.40", "medium, and in so many data centers")
+	var b bytes.Buffer
+	if err := table.Write(&b, Look{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	want := `   ID          VRAM GB   $/H  STOCK
+>  NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition
+                    96  1.69  medium
+   NVIDIA A40       48  0.40  medium, and in so many data centers
+`
+	if b.String() != want {
+		t.Errorf("%s", b.String())
+	}
+	b.Reset()
+	if err := table.Write(&b, Look{Width: 140}); err != nil || !strings.Contains(b.String(), name+"       96") {
+		t.Errorf("on a wide screen:\n%s", b.String())
+	}
+}
+
+// A run with a part of each kind, one that is sized by its model and waits for
+// stock, and the third of a sweep: what is hidden is no wait, and the first of
+// those that are alike is the one that is named.
+func TestPlanTellsHiddenFromLateAndWhatMemoryIsFor(t *testing.T) {
+	estimate := plan.EstimateVRAM("Qwen/Qwen3-4B", plan.ModelShape{Params: 4022468096, Hidden: 2560, Layers: 36, Vocab: 151936}, plan.DefaultTraining())
+	target := plan.TargetSpec{Address: "target.gpu", GPUTypes: []string{"NVIDIA A40"}, VRAMFloorGB: estimate.FloorGB, Estimate: &estimate, WaitForStockS: 7200}
+	p := &plan.Plan{Applyable: true, Offers: map[string][]plan.Offer{}}
+	for _, address := range []string{"run.cnt[0]", "run.cnt[1]", "run.cnt[2]"} {
+		p.Steps = append(p.Steps, &plan.Step{Address: address, Type: "run", Action: plan.Run, Run: &plan.RunSpec{
+			Target: target, Late: []string{"command", "env BEST", "env L"}, Sensitive: []string{"command", "env L"},
+		}})
+		p.Offers[address] = []plan.Offer{{GPUType: "NVIDIA A40", VRAMGB: 48, Cloud: "secure", Stock: "high", Chosen: true}}
+	}
+	var b bytes.Buffer
+	if err := Plan(&b, p, Look{Width: 200}); err != nil {
+		t.Fatal(err)
+	}
+	out := b.String()
+	for part, times := range map[string]int{
+		"later      known when other runs have ended: env BEST\n": 3,
+		"sensitive  command, env L\n":                             3,
+		"placed     like run.cnt[0]":                              2,
+		"like run.cnt[1]":                                         0,
+		"vram       at least 21 GB, estimated: 20.4 GB for Qwen/Qwen3-4B (weights 8.1, optimizer ": 1,
+		"lora of rank 16, 2 sequences of 4096 tokens at once)":                                     1,
+		"waits      up to 2h where nothing can be rented":                                          1,
+		"else       nothing: gpu_types lists this type only":                                       1,
+	} {
+		if n := strings.Count(out, part); n != times {
+			t.Errorf("%q stands there %d times, not %d, in\n%s", part, n, times, out)
+		}
+	}
+	md := Markdown(p)
+	if n := strings.Count(md, "`target.gpu` needs at least 21 GB of VRAM, estimated: 20.4 GB for Qwen/Qwen3-4B (weights 8.1, "); n != 1 {
+		t.Errorf("%d estimates in\n%s", n, md)
+	}
+}
+
+// What a comparison found nothing in is said to be no more than compared.
+func TestRefreshOnlyClaimsNothingOfTheConfiguration(t *testing.T) {
+	for want, p := range map[string]*plan.Plan{
+		"No changes. The state is empty, so there is nothing to compare.\n":                   {},
+		"No changes. What the state has is as it says. The configuration was not compared.\n": {Steps: []*plan.Step{{Type: "run", Action: plan.NoOp}}},
+	} {
+		p.Applyable, p.RefreshOnly = true, true
+		var b bytes.Buffer
+		if err := Plan(&b, p, Look{}); err != nil || !strings.HasPrefix(b.String(), want) {
+			t.Errorf("%q, want %q", b.String(), want)
 		}
 	}
 }

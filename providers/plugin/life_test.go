@@ -43,8 +43,8 @@ func gone(pid int) bool {
 }
 
 // killedParent starts a parent with a plugin, kills it at once or after ready
-// says so, and gives the plugin's process ID.
-func killedParent(t *testing.T, kind, effects string, ready func() bool) int {
+// says so, and gives the process IDs of both.
+func killedParent(t *testing.T, kind, effects string, ready func() bool) (parent, child int) {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -69,7 +69,7 @@ func killedParent(t *testing.T, kind, effects string, ready func() bool) int {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	return pid
+	return cmd.Process.Pid, pid
 }
 
 func socketDirs(t *testing.T, pid int) []string {
@@ -84,14 +84,10 @@ func socketDirs(t *testing.T, pid int) []string {
 func TestNoChildOutlivesItsParent(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	for range 3 {
-		pid := killedParent(t, "memory", "", nil)
+		parent, pid := killedParent(t, "memory", "", nil)
 		eventually(t, 5*time.Second, "child gone", func() bool { return gone(pid) })
-	}
-	left, _ := filepath.Glob("/tmp/ob-*")
-	for _, dir := range left {
-		var parent int
-		if _, err := fmt.Sscanf(filepath.Base(dir), "ob-%d-", &parent); err == nil && gone(parent) {
-			t.Errorf("%s is left", dir)
+		if left := socketDirs(t, parent); len(left) > 0 {
+			t.Errorf("%s is left", left)
 		}
 	}
 }
@@ -101,7 +97,7 @@ func TestEffectInFlightIsFinishedWithoutParent(t *testing.T) {
 	has := func(name string) func() bool {
 		return func() bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }
 	}
-	pid := killedParent(t, "slow create", dir, has("begun"))
+	_, pid := killedParent(t, "slow create", dir, has("begun"))
 	eventually(t, 5*time.Second, "child gone", func() bool { return gone(pid) })
 	if !has("finished")() {
 		t.Error("the child ended in the middle of the effect")

@@ -1,0 +1,23 @@
+package money
+
+import "testing"
+
+func TestAmountsAreNeverShownSmallerThanTheyAre(t *testing.T) {
+	for want, got := range map[string]string{
+		"$0.00":   USD(0),
+		"$0.0001": USD(0.00003),
+		"$0.0012": USD(0.00115),
+		"$0.0040": USD(0.004),
+		"$0.01":   USD(0.00999),
+		"$0.31":   USD(0.301),
+		"$1.00":   USD(1),
+		"-$2.50":  USD(-2.5),
+		"$0.40":   Price(0.4),
+		"$0.435":  Price(0.435),
+		"$0.4468": Price(0.44 + 0.006849),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
