@@ -80,7 +80,9 @@ type fakeJob struct {
 	metrics string
 	// snapshot: it saves itself when asked, at this step; 0: it does not.
 	snapshot int64
-	hang     bool // it never ends by itself
+	obeys    bool   // it ends when asked and leaves no snapshot
+	badProof string // it leaves a proof of which this is wrong
+	hang     bool   // it never ends by itself
 }
 
 // fakePod is one machine.
@@ -123,7 +125,7 @@ func (p *fakePod) state(now time.Time) (JobState, int) {
 		return JobNone, 0
 	case !p.cancelled.IsZero():
 		return JobCancelled, 0
-	case p.asked != "" && p.job.snapshot > 0 && !now.Before(p.askedAt.Add(time.Minute)):
+	case p.asked != "" && (p.job.snapshot > 0 || p.job.obeys || p.job.badProof != "") && !now.Before(p.askedAt.Add(time.Minute)):
 		return JobExited, 0
 	case !p.job.hang && !now.Before(p.started.Add(p.job.length)):
 		return JobExited, p.job.exit
@@ -231,7 +233,7 @@ func (m fakeMachine) Poll(ctx context.Context, from Offsets) (Poll, error) {
 		p.Log, p.Metrics = []byte(cutFrom(m.written(m.job.log, now), from.Log)), []byte(cutFrom(m.written(m.job.metrics, now), from.Metrics))
 		p.Next = Offsets{Log: int64(len(m.written(m.job.log, now))), Metrics: int64(len(m.written(m.job.metrics, now)))}
 	}
-	p.Proof = st == JobExited && m.asked != "" && m.job.snapshot > 0
+	p.Proof = m.asked != "" && (st == JobExited && m.job.snapshot > 0 || m.job.badProof != "")
 	return p, nil
 }
 
@@ -349,6 +351,9 @@ func (m fakeMachine) RequestSnapshot(_ context.Context, reason string, overwrite
 func (m fakeMachine) Proof(_ context.Context, path string) (state.Snapshot, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.job.badProof != "" {
+		return state.Snapshot{}, false, &badProof{errors.New(m.job.badProof)}
+	}
 	if m.job.snapshot == 0 || m.asked == "" {
 		return state.Snapshot{}, false, nil
 	}

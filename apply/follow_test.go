@@ -225,17 +225,58 @@ func TestStop(t *testing.T) {
 			w.clean()
 		})
 	})
-	t.Run("a job that does not answer", func(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		job     fakeJob
+		phase   state.Phase
+		reason  state.Reason
+		class   Class
+		after   time.Duration // at least
+		message string
+		warned  bool
+	}{
+		{"a job that does not answer", fakeJob{}, state.Stopped, state.UserStopped, OK, 29 * time.Minute, "did not within 30m and was ended", false},
+		{"a job that ends and leaves nothing", fakeJob{obeys: true}, state.Succeeded, state.NoReason, OK, 0, "it may not have finished", true},
+		{"a job whose proof is not valid", fakeJob{badProof: `its checkpoint "../../etc" is no place for one`}, state.Failed, state.InvalidSnapshot, JobFailed, 0, `"../../etc"`, false},
+	} {
+		for _, held := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, held %t", tt.name, held), func(t *testing.T) {
+				in(t, func(t *testing.T, w *world) {
+					w.job = tt.job
+					w.job.hang, w.job.length, w.job.files = true, time.Hour, map[string]string{"output/model.bin": "half"}
+					first := make(chan Outcome, 1)
+					go func() { first <- w.apply(oneRun(withSnapshots()), Options{Detach: !held}) }()
+					time.Sleep(5 * time.Minute)
+					began := time.Now()
+					e := w.engine()
+					e.Interrupts = nil
+					out, err := e.Stop(t.Context(), "run.train", Options{})
+					<-first
+					run := w.run("run.train")
+					if err != nil || out.Class != tt.class || run.Phase != tt.phase || run.Reason != tt.reason || run.Snapshot != nil || time.Since(began) < tt.after {
+						t.Errorf("%v class %d, %s %s %v after %s", err, out.Class, run.Phase, run.Reason, run.Snapshot, time.Since(began))
+					}
+					if !strings.Contains(run.Message, tt.message) {
+						t.Errorf("%q lacks %q", run.Message, tt.message)
+					}
+					if told := len(out.Messages) == 1 && strings.Contains(out.Messages[0], tt.message); told != tt.warned || told != w.said(EventWarning, tt.message) {
+						t.Errorf("told %t: %q", told, out.Messages)
+					}
+					if w.said(EventSnapshot, "saved itself") {
+						t.Error("it is said to have saved itself")
+					}
+					w.clean()
+				})
+			})
+		}
+	}
+	t.Run("a run that has ended", func(t *testing.T) {
 		in(t, func(t *testing.T, w *world) {
-			w.job = fakeJob{hang: true, length: time.Hour}
-			w.apply(oneRun(withSnapshots()), Options{Detach: true})
-			began := time.Now()
-			out, err := w.engine().Stop(t.Context(), "run.train", Options{})
-			run := w.run("run.train")
-			if err != nil || out.Class != OK || run.Phase != state.Cancelled || time.Since(began) < 29*time.Minute {
-				t.Errorf("%v class %d, %s %s after %s", err, out.Class, run.Phase, run.Reason, time.Since(began))
+			w.apply(oneRun(spec()), Options{})
+			out, _ := w.engine().Stop(t.Context(), "run.train", Options{})
+			if out.Class != Failure || CodeOf(out.Runs[0].Err) != "not_running" {
+				t.Errorf("%+v", out)
 			}
-			w.clean()
 		})
 	})
 	t.Run("a job that cannot save itself", func(t *testing.T) {
@@ -267,6 +308,29 @@ func TestCancel(t *testing.T) {
 			t.Errorf("%+v", run)
 		}
 		w.clean()
+	})
+}
+
+func TestDestroyNamesWhoWorks(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.job.length = time.Hour
+		done := make(chan Outcome, 1)
+		go func() { done <- w.apply(oneRun(spec()), Options{}) }()
+		time.Sleep(5 * time.Minute)
+		e := w.engine()
+		e.Interrupts = nil
+		out, err := e.Destroy(t.Context(), nil, DestroyOptions{})
+		var held *Error
+		if err != nil || out.Class != Held || len(out.Errors) != 1 || !errors.As(out.Errors[0], &held) ||
+			!strings.Contains(held.Message, "ann@here") || !strings.Contains(held.Hint, "-take-over") {
+			t.Errorf("%v %+v", err, out)
+		}
+		if len(out.Left) == 0 || out.Left[0].RateUSD == 0 || out.Left[0].Fix != "overbrainer destroy -take-over" {
+			t.Errorf("left: %+v", out.Left)
+		}
+		if first := <-done; first.Class != OK {
+			t.Errorf("%+v", first)
+		}
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 // refusal is why an offer gave no pod when it was asked for last.
 type refusal struct{ offer, why string }
 
-func (r refusal) String() string { return r.offer + ": " + r.why }
+func (r refusal) String() string { return r.offer + ": " + strings.TrimSuffix(r.why, ".") }
 
 // candidate names an offer and where it was asked for.
 func candidate(offer plan.Offer) string {

@@ -94,6 +94,12 @@ func TestVolumeIsGrownWhileTheJobRuns(t *testing.T) {
 		w.mem.AddVolume(providers.Volume{ID: "vol1", Name: "v", SizeGB: 200, DataCenter: "EU-RO-1"})
 		s := spec()
 		s.Target.VolumeID, s.Target.VolumeGB, s.Cap.MaxVolumeGB = "vol1", 200, 400
+		if _, err := w.store.Update(t.Context(), func(st *state.State) error {
+			st.Resources["volume.v"] = &state.Resource{Type: "volume", Provider: "memory", Volume: &state.Volume{ID: "vol1", Name: "v", SizeGB: 200, Type: "standard", MonthlyUSD: 14}}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
 		s.Snapshot = &plan.SnapshotSpec{Path: "output/checkpoint-{step}", GraceS: 1800}
 		w.job = fakeJob{hang: true, length: time.Hour, snapshot: 7, files: map[string]string{"output/checkpoint-7/w": "w"}}
 		w.boot = func(_ int, p *fakePod) {
@@ -110,6 +116,10 @@ func TestVolumeIsGrownWhileTheJobRuns(t *testing.T) {
 		}
 		w.apply(oneRun(s), Options{})
 		run := w.run("run.train")
+		st, _ := w.store.Read(t.Context())
+		if have := st.Resources["volume.v"].Volume; have.SizeGB != 400 || math.Round(have.MonthlyUSD) != 28 {
+			t.Errorf("the state has %d GB for $%g a month", have.SizeGB, have.MonthlyUSD)
+		}
 		v, _ := w.mem.GetVolume(t.Context(), "vol1")
 		if v.SizeGB != 400 || run.Phase != state.Stopped || run.Reason != state.DiskFull || w.pod(1).volumeGB != 400 {
 			t.Errorf("volume %d GB, told %d, run %s %s", v.SizeGB, w.pod(1).volumeGB, run.Phase, run.Reason)

@@ -65,7 +65,10 @@ func (w *placement) walk() error {
 		if !w.mayWait(until) {
 			return w.exhausted()
 		}
-		nothing := "nothing to rent: " + w.last()
+		nothing := "nothing to rent"
+		if w.offers.none != nil { // why an offer was refused has been said
+			nothing += ": " + w.offers.none.Error()
+		}
 		if nothing == told {
 			nothing = "still nothing to rent"
 		} else {

@@ -591,6 +591,8 @@ run "other" {
 	if s.Run.Fingerprint != "" || !has(s.Run.Late, "command") || !has(s.AfterUnknown, "command") || !has(s.DependsOn, "run.train") {
 		t.Errorf("late %v, unknown %v, after %v", s.Run.Late, s.AfterUnknown, s.DependsOn)
 	}
+	said(t, p.plan(func(in *Input) { in.Targets, in.Replace = []string{"run.train"}, []string{"run.eval"} }),
+		"error", "-replace=run.eval is outside of what -target asks for", "leave one of the two out")
 	plan = p.plan(func(in *Input) { in.Targets = []string{"run.evil"} })
 	said(t, plan, "error", "-target=run.evil names nothing", "run.eval")
 	// Once its dependency has ended the values are known.

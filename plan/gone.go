@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/state"
@@ -32,10 +33,10 @@ func (b *builder) goneRun(addr string, r *state.Resource) *Step {
 	removal := b.removal(addr)
 	if step.Action == Destroy && removal != nil && !removal.Destroy {
 		b.errorAt(removal.Range, addr+" cannot be forgotten",
-			fmt.Sprintf("It still has %s, which would go on unknown. Set destroy = true, or wait until it has ended.", holdings(r.Run)))
+			fmt.Sprintf("It still has %s, which would go on unknown. Set destroy = true, or wait until it has ended.", b.holdings(r.Run)))
 	}
 	if step.Action == Destroy {
-		step.Reason = "left the configuration with " + holdings(r.Run) + "; what has ended is collected first"
+		step.Reason = "left the configuration with " + b.holdings(r.Run) + "; what has ended is collected first"
 	} else {
 		step.Reason = "left the configuration and holds nothing; its directory stays"
 	}
@@ -46,14 +47,14 @@ func (b *builder) goneRun(addr string, r *state.Resource) *Step {
 func (b *builder) endRun(addr string, r *state.Resource) *Step {
 	step := &Step{Address: addr, Type: "run", Name: nameOf(addr), Index: keyOf(addr), Action: Forget, ChangedInputs: []string{},
 		RunID: r.Run.Current, Before: beforeRun(r.Run.CurrentRun()), After: json.RawMessage("null"), Reason: "holds nothing; its directory stays"}
-	if holdings(r.Run) != "" {
-		step.Action, step.Reason = Destroy, "has "+holdings(r.Run)+"; what has ended is collected first"
+	if b.holdings(r.Run) != "" {
+		step.Action, step.Reason = Destroy, "has "+b.holdings(r.Run)+"; what has ended is collected first"
 	}
 	return step
 }
 
 // holdings says in words what the runs of an address still have.
-func holdings(r *state.RunResource) string {
+func (b *builder) holdings(r *state.RunResource) string {
 	var parts []string
 	for _, run := range r.Runs {
 		if !run.Holds() {
@@ -61,7 +62,7 @@ func holdings(r *state.RunResource) string {
 		}
 		n := len(parts)
 		if p := run.Pod; p != nil && !p.Gone() {
-			parts = append(parts, "pod "+p.ID)
+			parts = append(parts, b.podWords(run))
 		}
 		for _, s := range run.Strays {
 			parts = append(parts, "stray pod "+s.PodID)
@@ -96,7 +97,7 @@ func (b *builder) planDestroy() {
 		step := b.endRun(addr, r)
 		if run := b.in.Config.Run(addr); run != nil && run.Lifecycle.PreventDestroy && step.Action == Destroy && b.wanted(addr) {
 			b.errorAt(run.Range, addr+" must not be destroyed",
-				"lifecycle.prevent_destroy is set, and it has "+holdings(r.Run)+". Remove prevent_destroy, or limit the command with -target.")
+				"lifecycle.prevent_destroy is set, and it has "+b.holdings(r.Run)+". Remove prevent_destroy, or limit the command with -target.")
 		}
 		b.p.Steps = append(b.p.Steps, step)
 	}
@@ -197,4 +198,16 @@ func keyOf(addr string) any {
 		return s
 	}
 	return key
+}
+
+// podWords names a run's pod and what goes with it.
+func (b *builder) podWords(run *state.Run) string {
+	switch {
+	case run.Waits():
+		return fmt.Sprintf("pod %s with results that are not here yet (run %s %s)", run.Pod.ID, run.ID, outcome(run))
+	case !run.Phase.Ended() && run.StartedAt != nil:
+		since := run.Pod.Nominal(b.in.Now.Sub(*run.StartedAt)).Round(time.Second)
+		return fmt.Sprintf("pod %s, where the job has run for %s (about %s so far) and is ended with what it has not saved", run.Pod.ID, since, money.USD(run.SpentUSD(b.in.Now)))
+	}
+	return "pod " + run.Pod.ID
 }

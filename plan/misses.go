@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"sort"
 	"strings"
 
@@ -151,20 +153,27 @@ type near struct {
 	faults []fault
 }
 
-// ofEachKind gives at most so many of a list in order: of those with the fewest
-// faults the first for each kind of them, so that who asks for much memory at a
-// low price sees what is too small and what is too dear, and then the next ones.
+// ofEachKind gives at most so many of a list in order: first one for each limit
+// that is missed, so that who asks for much memory at a low price sees what is
+// too small and what is too dear, and then the next ones.
 func ofEachKind(list []near, most int) []near {
+	limits := func(n near) []fault {
+		return slices.DeleteFunc(slices.Clone(n.faults), func(f fault) bool { return f == faultStock || f == faultPlace })
+	}
+	fewest := math.MaxInt
+	for _, n := range list {
+		fewest = min(fewest, len(limits(n)))
+	}
 	seen := map[string]bool{}
 	var first, rest []near
 	for _, n := range list {
-		kind := fmt.Sprint(n.faults)
-		if !seen[kind] && len(n.faults) == len(list[0].faults) {
+		missed := limits(n)
+		if kind := fmt.Sprint(missed); len(missed) == fewest && !seen[kind] {
+			seen[kind] = true
 			first = append(first, n)
 		} else {
 			rest = append(rest, n)
 		}
-		seen[kind] = true
 	}
 	first = append(first, rest...)
 	return first[:min(len(first), most)]

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the tests need and this machine lacks: the real OpenSSH server
 # and client, the shells that the pod's scripts must run under, shellcheck,
-# PostgreSQL.
+# PostgreSQL, rsync to compare with.
 # Needs apt and root (or sudo) only when something is missing.
 set -eu
 

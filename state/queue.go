@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 )
 
 // update is one call of Update in the queue.
@@ -15,21 +14,6 @@ type update struct {
 	written *document // after it
 	landed  bool      // it is in what was written
 	err     error
-}
-
-// document is what was written or read, decoded once for all who ask: decoding
-// it for each would cost more than writing it.
-type document struct {
-	data    []byte
-	once    sync.Once
-	state   *State // only to be read
-	version int    // that data had
-	err     error
-}
-
-func (d *document) decode(path string) (*State, int, error) {
-	d.once.Do(func() { d.state, d.version, d.err = decodeUpgrading(path, d.data, upgrades()) })
-	return d.state, d.version, d.err
 }
 
 // medium is how a document gets to where it lies.
@@ -63,8 +47,7 @@ func (c *core) enqueue(ctx context.Context, change func(*State) error, transact 
 	if u.err != nil && !errors.Is(u.err, ErrNoChange) {
 		return nil, u.err
 	}
-	st, _, err := u.written.decode(c.path)
-	return st, err
+	return u.written.lend(c.path)
 }
 
 // withdraw takes u out of the queue; false when it is already being written.
@@ -131,11 +114,7 @@ func (c *core) commitOn(cur loaded, batch []*update, m medium) error {
 }
 
 func (c *core) commitTo(cur loaded, batch []*update, m medium) error {
-	base, err := cur.base()
-	if err != nil {
-		return err
-	}
-	work, accepted, err := applyAll(base, batch)
+	work, accepted, err := applyAll(func() (*State, error) { return cur.state.copy(), nil }, batch)
 	if err != nil || len(accepted) == 0 {
 		return err
 	}
@@ -161,14 +140,6 @@ func (c *core) commitTo(cur loaded, batch []*update, m medium) error {
 	return nil
 }
 
-// base is the document that changes begin with, in this format.
-func (cur loaded) base() ([]byte, error) {
-	if cur.data != nil && cur.version == Version {
-		return cur.data, nil
-	}
-	return Encode(cur.state)
-}
-
 // separate finds the change that made a state which cannot be written, so that
 // it does not take the others with it.
 func (c *core) separate(cur loaded, accepted []*update, m medium, err error) error {
@@ -191,13 +162,13 @@ func (c *core) separate(cur loaded, accepted []*update, m medium, err error) err
 	return nil
 }
 
-// applyAll runs the changes one after another. One that fails leaves no trace:
-// the others run again on a fresh copy.
-func applyAll(base []byte, batch []*update) (*State, []*update, error) {
+// applyAll runs the changes one after another on what base gives. One that fails
+// leaves no trace: the others run again on a fresh copy.
+func applyAll(base func() (*State, error), batch []*update) (*State, []*update, error) {
 	accepted := batch
 next:
 	for {
-		work, err := decodeDocument(base)
+		work, err := base()
 		if err != nil {
 			return nil, nil, err
 		}

@@ -22,7 +22,7 @@ func (c *core) rescue(failure error, batch []*update) error {
 	if base == nil || gaveUp && !errors.As(failure, &backend) {
 		return failure
 	}
-	work, accepted, err := applyAll(base, batch)
+	work, accepted, err := applyAll(func() (*State, error) { return decodeDocument(base) }, batch)
 	if err != nil || len(accepted) == 0 {
 		return failure
 	}

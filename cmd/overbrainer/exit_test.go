@@ -59,6 +59,10 @@ func TestTheWorstDecides(t *testing.T) {
 	if p := describe(verdict(failed)); p.Address != "run.bad" || p.ID != "bad-1" || p.Message != "run.bad: exit code 3" {
 		t.Errorf("%+v", p)
 	}
+	failed.Runs = append(failed.Runs, failed.Runs[1], failed.Runs[1])
+	if p := describe(verdict(failed)); p.Message != "run.bad: exit code 3 (the first of 3 errors)" {
+		t.Errorf("%q", p.Message)
+	}
 	left := apply.Outcome{Class: apply.Failure, Left: []apply.Left{{Kind: "pod", ID: "p1", Fix: "overbrainer destroy"}}}
 	if p := describe(verdict(left)); p.Code != "left_over" || p.ID != "p1" || p.Hint != "overbrainer destroy" {
 		t.Errorf("%+v", p)

@@ -60,10 +60,12 @@ func (o *planning) agree() error {
 	}
 	with := ""
 	switch {
+	case o.destroy && len(o.replace) > 0:
+		return &usageError{text: "-replace does not go together with destroying", hint: "-replace runs an address again"}
 	case !o.refreshOnly:
 		return nil
 	case o.destroy:
-		with = "the end of everything"
+		with = "destroying"
 	case len(o.replace) > 0:
 		with = "-replace"
 	case !o.refresh:

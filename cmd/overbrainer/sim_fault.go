@@ -20,10 +20,12 @@ func simFaultCommand(a *app) *command {
 	c := simCommand(a, &command{
 		name:     "sim fault",
 		synopsis: "let the API or a pod misbehave",
-		usage:    "[flags] [NAME]",
+		usage:    "[flags] [NAME[:ARGUMENT]]",
 		text: `Arms a fault, which the next matching call meets, or the one that -at counts.
-		-file arms a whole file of answers. -list names the faults there are.`,
-		example: "$ overbrainer sim fault -list\n$ overbrainer sim fault -at=2 capacity",
+		A fault of a pod meets the newest pod that runs, at once, else the next one as
+		soon as it runs. Some faults take an argument behind a colon. -file arms a
+		whole file of answers. -list names the faults there are, with their arguments.`,
+		example: "$ overbrainer sim fault -list\n$ overbrainer sim fault -at=2 capacity\n$ overbrainer sim fault ssh-down:20",
 		most:    1,
 		register: func(fs *flags) {
 			fs.number(&f.At, "at", "N", "the Nth matching call (default: the next)")
@@ -33,7 +35,7 @@ func simFaultCommand(a *app) *command {
 			fs.text(&f.GPU, "gpu", "TYPE", "only create calls of this GPU type")
 			fs.text(&file, "file", "FILE", "arm a file of answers")
 			fs.number(&sequence, "sequence", "N", "which of several in the file")
-			fs.boolean(&clear, "clear", "disarm everything")
+			fs.boolean(&clear, "clear", "disarm everything, and mend the pods' SSH")
 			fs.boolean(&list, "list", "the names of faults")
 		},
 	}, func(ctx context.Context, s *sim.Client, args []string) error {

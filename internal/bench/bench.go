@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"runtime/pprof"
-	"syscall"
 	"time"
 )
 
@@ -82,30 +80,6 @@ func (b *bench) TempDir() string {
 	b.must(err)
 	b.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
-}
-
-// usage is what a program took.
-type usage struct {
-	wall time.Duration
-	rss  int64 // peak, bytes
-}
-
-// program runs a command to its end, its output going nowhere. Its peak of
-// memory is never below that of this process at the time: the kernel counts
-// the moment before exec.
-func (b *bench) program(cmd *exec.Cmd) usage {
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	began := time.Now()
-	err := cmd.Run()
-	u := usage{wall: time.Since(began)}
-	if err != nil {
-		b.Fatalf("%s: %v\n%s", filepath.Base(cmd.Path), err, said.String())
-	}
-	if used, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		u.rss = int64(used.Maxrss) * 1024
-	}
-	return u
 }
 
 // often measures several things in turn, so that what else the machine does

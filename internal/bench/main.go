@@ -27,10 +27,13 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	var code int
-	if len(os.Args) == 3 && os.Args[1] == clientWord {
-		code = client(ctx, os.Args[2], os.Stdout, os.Stderr)
-	} else {
-		code = run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	switch args := os.Args[1:]; {
+	case len(args) == 2 && args[0] == clientWord:
+		code = client(ctx, args[1], os.Stdout, os.Stderr)
+	case len(args) > 1 && args[0] == starterWord:
+		code = start(args[1:], os.Stdout, os.Stderr)
+	default:
+		code = run(ctx, args, os.Stdout, os.Stderr)
 	}
 	stop()
 	os.Exit(code)
@@ -73,8 +76,7 @@ type topic struct {
 	measure func(b *bench)
 }
 
-// topics in the order in which they are measured. Those whose programs are
-// asked for their memory come first, see program.
+// topics in the order in which they are measured.
 func topics() []topic {
 	list := []topic{
 		{"startup", []string{"startup"}, startup},

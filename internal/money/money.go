@@ -16,7 +16,7 @@ func USD(v float64) string {
 		return "$0.00"
 	case v < 0:
 		return "-" + USD(-v)
-	case v < 0.01:
+	case v <= 0.0099:
 		return "$" + strconv.FormatFloat(math.Ceil(v*10000-1e-6)/10000, 'f', 4, 64)
 	}
 	return "$" + strconv.FormatFloat(math.Ceil(v*100-1e-6)/100, 'f', 2, 64)

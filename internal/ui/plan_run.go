@@ -25,7 +25,7 @@ func (v planView) run(s, before *plan.Step) (alike bool) {
 	offers := v.plan.Offers[s.Address]
 	if before != nil && before.Run != nil && before.Action == s.Action && len(offers) > 0 &&
 		reflect.DeepEqual(offers, v.plan.Offers[before.Address]) &&
-		before.Run.Cap == s.Run.Cap && disk(before.Run.Target) == disk(s.Run.Target) && reflect.DeepEqual(before.Cost, s.Cost) {
+		before.Run.Cap == s.Run.Cap && before.Run.Target.WaitForStockS == s.Run.Target.WaitForStockS && disk(before.Run.Target) == disk(s.Run.Target) && reflect.DeepEqual(before.Cost, s.Cost) {
 		v.field("placed", "like "+clean(before.Address)+", at most "+usd(s.Cost.MaxUSD))
 		return true
 	}

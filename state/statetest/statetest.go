@@ -161,7 +161,13 @@ func ownCopies(t *testing.T, p Place) {
 	first := update(t, store, Count("a"))
 	first.Spend["a"] = state.Spend{Runs: 99}
 	second := read(t, store)
+	if second.Spend["a"].Runs != 1 {
+		t.Errorf("count is %d, who wrote changed what others read", second.Spend["a"].Runs)
+	}
 	second.Spend["a"] = state.Spend{Runs: 98}
+	if third := read(t, store); third.Spend["a"].Runs != 1 {
+		t.Errorf("count is %d, a reader changed what others read", third.Spend["a"].Runs)
+	}
 	if got := update(t, store, Count("a")); got.Spend["a"].Runs != 2 {
 		t.Errorf("count is %d, a reader changed the state", got.Spend["a"].Runs)
 	}

@@ -97,6 +97,13 @@ type faults struct {
 	rules []*rule
 	names map[string]string // an answers file's name of a pod → its ID
 	known []string          // such names of the file, in order
+	// waiting are faults of a pod until one runs.
+	waiting []waitingFault
+}
+
+type waitingFault struct {
+	name string
+	act  podAct
 }
 
 func newFaults(s *server) *faults { return &faults{s: s, names: map[string]string{}} }
@@ -114,10 +121,30 @@ func (f *faults) name(alias, id string) {
 	f.names[alias] = id
 }
 
+// clear disarms everything, and mends the ways to the pods.
 func (f *faults) clear() {
 	f.mu.Lock()
+	f.rules, f.names, f.known, f.waiting = nil, map[string]string{}, nil, nil
+	f.mu.Unlock()
+	for _, fwd := range f.s.forwarders() {
+		fwd.mend()
+	}
+}
+
+// await lets a fault of a pod wait for the next one that runs.
+func (f *faults) await(name string, act podAct) {
+	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.rules, f.names, f.known = nil, map[string]string{}, nil
+	f.waiting = append(f.waiting, waitingFault{name, act})
+}
+
+// awaited gives the faults that wait for a pod, once.
+func (f *faults) awaited() []waitingFault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w := f.waiting
+	f.waiting = nil
+	return w
 }
 
 // list names what is armed.
@@ -129,6 +156,9 @@ func (f *faults) list() []string {
 		if r.live(time.Now()) {
 			out = append(out, r.name)
 		}
+	}
+	for _, w := range f.waiting {
+		out = append(out, w.name)
 	}
 	return out
 }

@@ -150,6 +150,15 @@ func TestFaultsOfPods(t *testing.T) {
 			t.Errorf("read %d, %v", n, err)
 		}
 	})
+	t.Run("a pod that is to come", func(t *testing.T) {
+		w.t = t
+		if err := w.ctl.Reset(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		arm(t, "pod-dies")
+		id := w.want(w.call("POST", "pods", podBody("exec sleep 100", nil)), 201).body["id"].(string)
+		w.until("the pod is gone", func() bool { return w.call("GET", "pods/"+id, nil).status == 404 })
+	})
 	t.Run("secrets", func(t *testing.T) {
 		arm(t, "secrets-403")
 		w.want(w.call("GET", "account/secrets", nil), 403)
@@ -159,7 +168,8 @@ func TestFaultsOfPods(t *testing.T) {
 		}
 		w.want(w.call("POST", "account/secrets", map[string]any{"name": "a", "value": "b"}), 201)
 	})
-	for _, bad := range []sim.Fault{{Name: "nonsense"}, {Name: "no-credits:x"}, {Name: "capacity:none"}, {Name: "500", On: "nonsense"}, {Name: "read-404", On: "create pod"}, {Name: "429:x"}} {
+	for _, bad := range []sim.Fault{{Name: "nonsense"}, {Name: "no-credits:x"}, {Name: "capacity:none"}, {Name: "500", On: "nonsense"}, {Name: "read-404", On: "create pod"}, {Name: "429:x"}, {Name: "429:-1"},
+		{Name: "ssh-cut:abc"}, {Name: "ssh-cut"}, {Name: "ssh-cut:5x"}, {Name: "ssh-cut:0"}, {Name: "ssh-slow:fast"}, {Name: "ssh-down:x"}, {Name: "ssh-silent:now"}, {Name: "pod-dies:now"}} {
 		if err := w.ctl.Fault(t.Context(), bad); err == nil {
 			t.Errorf("%+v was armed", bad)
 		}

@@ -194,6 +194,14 @@ func (f *forwarder) setSilent(on bool) {
 	f.mu.Unlock()
 }
 
+// mend ends whatever was wrong with the way. A connection that nothing answered
+// stays so; the next one is served.
+func (f *forwarder) mend() {
+	f.mu.Lock()
+	f.until, f.silent, f.cuts, f.pace = time.Time{}, false, 0, 0
+	f.mu.Unlock()
+}
+
 func (f *forwarder) close() {
 	_ = f.ln.Close()
 	f.mu.Lock()

@@ -43,9 +43,13 @@ type namedFault struct {
 	out   outcome
 	// arg adds an argument to the rule.
 	arg func(r *rule, arg string, s *server) error
-	// now acts on the newest pod at once, where there is one.
-	now func(s *server, p *pod, arg string) error
+	// now reads the argument and gives what is done to a pod: the newest one at
+	// once, or the next one as soon as it runs.
+	now func(arg string) (podAct, error)
 }
+
+// podAct does something to a pod that runs.
+type podAct func(s *server, p *pod)
 
 const forEver = -1
 
@@ -101,19 +105,40 @@ func (s *server) arm(f Fault) error {
 		s.faults.add(r)
 		return nil
 	}
-	if f.At <= 1 && len(r.on) == 1 && r.on[0] == opReadPod {
-		if p := s.newest(); p != nil {
-			return n.now(s, p, arg)
-		}
+	act, err := n.now(arg)
+	if err != nil {
+		return fmt.Errorf("fault %s: %w", name, err)
+	}
+	if f.At <= 1 {
+		s.actOn(s.newest(), f.Name, act)
+		return nil
 	}
 	r.out.pass = true
 	r.out.before = func(s *server, c *call) {
 		if p := s.find(c.id); p != nil {
-			_ = n.now(s, p, arg)
+			s.actOn(p, f.Name, act)
 		}
 	}
 	s.faults.add(r)
 	return nil
+}
+
+// actOn does something to a pod that runs; where it does not, or is nil, the
+// fault waits for the next one that does.
+func (s *server) actOn(p *pod, name string, act podAct) {
+	s.faults.await(name, act)
+	if p != nil && s.up(p) {
+		for _, w := range s.faults.awaited() {
+			w.act(s, p)
+		}
+	}
+}
+
+// up reports whether a pod's main process was started.
+func (s *server) up(p *pod) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return p.running() && p.proc != nil
 }
 
 // newest gives the newest pod whose container was started.
@@ -161,7 +186,7 @@ func ofType(r *rule, arg string, s *server) error {
 
 // retryAfter sets the seconds that a 429 asks to wait.
 func retryAfter(r *rule, arg string, _ *server) error {
-	if _, err := strconv.Atoi(arg); err != nil {
+	if n, err := strconv.Atoi(arg); err != nil || n < 0 {
 		return fmt.Errorf("%q is not a whole number of seconds", arg)
 	}
 	r.out.header = map[string]string{"Retry-After": arg}

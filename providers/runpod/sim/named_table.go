@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -74,14 +75,15 @@ var namedFaults = map[string]namedFault{
 	"secrets-409": {does: "a secret's name is taken", on: []string{opCreateSecret}, out: detailed(409, "a secret with this name already exists")},
 	"volume-500":  {does: "a volume cannot be deleted", on: []string{opDeleteVolume}, out: answered(500, false)},
 
-	// The newest pod that runs, at once; or the pod of the Nth read.
-	"pod-dies":                {does: "the pod is taken away", on: onRead, now: func(s *server, p *pod, _ string) error { s.deletePod(p); return nil }},
-	"pod-exits":               {does: "the pod is stopped by the provider", on: onRead, now: func(s *server, p *pod, _ string) error { s.stopPod(p); return nil }},
-	"container-restart":       {does: "the pod's main process dies, the host starts it again", on: onRead, now: func(s *server, p *pod, _ string) error { s.crash(p, false); return nil }},
-	"container-restart-wiped": {does: "the pod's container is made anew with an empty disk and another port", on: onRead, now: func(s *server, p *pod, _ string) error { s.crash(p, true); return nil }},
-	"ssh-drop":                {does: "the pod's SSH connections are cut", on: onRead, now: onForwarder(func(f *forwarder, _ time.Duration) { f.drop(0) })},
-	"ssh-down":                {does: "no SSH connection to the pod lives; argument: real seconds", on: onRead, now: onForwarder(func(f *forwarder, d time.Duration) { f.drop(d) })},
-	"ssh-silent":              {does: "the pod's SSH port accepts and says nothing", on: onRead, now: onForwarder(func(f *forwarder, _ time.Duration) { f.setSilent(true) })},
+	// The newest pod that runs, at once, else the next one once it runs; or the
+	// pod of the Nth read.
+	"pod-dies":                {does: "the pod is taken away", on: onRead, now: always(func(s *server, p *pod) { s.deletePod(p) })},
+	"pod-exits":               {does: "the pod is stopped by the provider", on: onRead, now: always(func(s *server, p *pod) { s.stopPod(p) })},
+	"container-restart":       {does: "the pod's main process dies, the host starts it again", on: onRead, now: always(func(s *server, p *pod) { s.crash(p, false) })},
+	"container-restart-wiped": {does: "the pod's container is made anew with an empty disk and another port", on: onRead, now: always(func(s *server, p *pod) { s.crash(p, true) })},
+	"ssh-drop":                {does: "the pod's SSH connections are cut", on: onRead, now: always(func(s *server, p *pod) { s.way(p).drop(0) })},
+	"ssh-down":                {does: "no SSH connection to the pod lives; argument: real seconds", on: onRead, now: waysDown},
+	"ssh-silent":              {does: "the pod's SSH port accepts and says nothing", on: onRead, now: always(func(s *server, p *pod) { s.way(p).setSilent(true) })},
 	"ssh-cut":                 {does: "the pod's SSH is cut over and over while it sends; argument: BYTES or BYTESxTIMES", on: onRead, now: cutTransfers},
 	"ssh-slow":                {does: "the pod's SSH sends slowly; argument: bytes a second", on: onRead, now: slowTransfers},
 }
@@ -97,57 +99,64 @@ func slowPull(r *rule, arg string, _ *server) error {
 	return err
 }
 
-func onForwarder(do func(*forwarder, time.Duration)) func(*server, *pod, string) error {
-	return func(s *server, p *pod, arg string) error {
-		d := 10 * time.Second
+// always does the same to a pod; there is nothing to say about it.
+func always(act podAct) func(string) (podAct, error) {
+	return func(arg string) (podAct, error) {
 		if arg != "" {
-			var err error
-			if d, err = seconds(arg); err != nil {
-				return err
-			}
+			return nil, errors.New("it takes no argument")
 		}
-		s.mu.Lock()
-		f := p.fwd
-		s.mu.Unlock()
-		if f == nil {
-			return errors.New("the pod has no SSH port yet")
-		}
-		do(f, d)
-		return nil
+		return act, nil
 	}
 }
 
-func cutTransfers(s *server, p *pod, arg string) error {
-	size, times, _ := strings.Cut(arg, "x")
+// way is the SSH port of a pod that runs.
+func (s *server) way(p *pod) *forwarder {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return p.fwd
+}
+
+// forwarders are the SSH ports of all pods that have one.
+func (s *server) forwarders() []*forwarder {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []*forwarder
+	for _, p := range s.pods {
+		if p.fwd != nil {
+			list = append(list, p.fwd)
+		}
+	}
+	return list
+}
+
+func waysDown(arg string) (podAct, error) {
+	d := 10 * time.Second
+	if arg != "" {
+		var err error
+		if d, err = seconds(arg); err != nil {
+			return nil, err
+		}
+	}
+	return func(s *server, p *pod) { s.way(p).drop(d) }, nil
+}
+
+func cutTransfers(arg string) (podAct, error) {
+	size, times, several := strings.Cut(arg, "x")
 	n, err := strconv.ParseInt(size, 10, 64)
 	k := 1
-	if err == nil && times != "" {
+	if err == nil && several {
 		k, err = strconv.Atoi(times)
 	}
 	if err != nil || n < 1 || k < 1 {
-		return errors.New("the argument is BYTES or BYTESxTIMES")
+		return nil, fmt.Errorf("%q is not BYTES or BYTESxTIMES, as in ssh-cut:1000000x3", arg)
 	}
-	s.mu.Lock()
-	f := p.fwd
-	s.mu.Unlock()
-	if f == nil {
-		return errors.New("the pod has no SSH port yet")
-	}
-	f.cutEvery(n, k)
-	return nil
+	return func(s *server, p *pod) { s.way(p).cutEvery(n, k) }, nil
 }
 
-func slowTransfers(s *server, p *pod, arg string) error {
+func slowTransfers(arg string) (podAct, error) {
 	n, err := strconv.ParseInt(arg, 10, 64)
 	if err != nil || n < 1 {
-		return errors.New("the argument is a number of bytes a second")
+		return nil, fmt.Errorf("%q is not a number of bytes a second, as in ssh-slow:50000", arg)
 	}
-	s.mu.Lock()
-	f := p.fwd
-	s.mu.Unlock()
-	if f == nil {
-		return errors.New("the pod has no SSH port yet")
-	}
-	f.slow(n)
-	return nil
+	return func(s *server, p *pod) { s.way(p).slow(n) }, nil
 }

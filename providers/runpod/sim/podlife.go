@@ -169,6 +169,9 @@ func (s *server) keepRunning(ctx context.Context, p *pod) {
 			p.proc = proc
 			p.boots++
 			s.mu.Unlock()
+			for _, w := range s.faults.awaited() {
+				go w.act(s, p) // it may end the pod, and wait for us then
+			}
 			select {
 			case <-proc.done:
 			case <-ctx.Done():

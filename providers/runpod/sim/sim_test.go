@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -228,6 +229,18 @@ func keyPair(t *testing.T) (ssh.Signer, string) {
 	return signer, base64.StdEncoding.EncodeToString(pem.EncodeToMemory(block))
 }
 
+// greeted reports whether SSH says its name at once.
+func greeted(addr string) bool {
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	_ = c.SetReadDeadline(time.Now().Add(2 * time.Second))
+	n, _ := c.Read(make([]byte, 1))
+	return n == 1
+}
+
 func TestPodIsReachedAndDies(t *testing.T) {
 	forms(t, func(t *testing.T, form string) {
 		w := serve(t, sim.Options{Form: form})
@@ -250,6 +263,12 @@ func TestPodIsReachedAndDies(t *testing.T) {
 		}
 		direct := read.body["ssh"].(map[string]any)["direct"].(map[string]any)
 		addr := "127.0.0.1:" + strconv.Itoa(int(direct["port"].(float64)))
+		if err := w.ctl.Fault(t.Context(), sim.Fault{Name: "ssh-silent"}); err != nil || greeted(addr) {
+			t.Errorf("a silent port greets, or %v", err)
+		}
+		if err := w.ctl.ClearFaults(t.Context()); err != nil || !greeted(addr) {
+			t.Errorf("a port stays silent after its fault was cleared, or %v", err)
+		}
 		conn, err := ssh.Dial("tcp", addr, &ssh.ClientConfig{
 			User: "root", Auth: []ssh.AuthMethod{ssh.PublicKeys(client)}, HostKeyCallback: ssh.FixedHostKey(host.PublicKey()), Timeout: 5 * time.Second})
 		if err != nil {
