@@ -46,7 +46,7 @@ func (w *placement) exhausted() error {
 	}
 	switch {
 	case w.attempts > 0 && w.unclear == w.attempts:
-		return failf("unanswered", "no create call was answered clearly: %s", w.last()).at(r.address).
+		return failf("unanswered", "no create call was answered clearly: %s", w.reasons()).at(r.address).
 			because(&endError{state.Unanswered}).hint("overbrainer pod ls shows what there is")
 	case w.created > 0:
 		text := fmt.Sprintf("%d pods were created and none got ready: %s", w.created, strings.Join(w.notReady, "; "))
@@ -86,16 +86,6 @@ func (w *placement) patience() string {
 		return fmt.Sprintf("raise wait_for_stock, which is %s", time.Duration(s)*time.Second)
 	}
 	return "set wait_for_stock"
-}
-
-func (w *placement) last() string {
-	if len(w.refusals) == 0 {
-		if w.offers.none != nil {
-			return w.offers.none.Error()
-		}
-		return "nothing is in stock"
-	}
-	return w.refusals[len(w.refusals)-1].String()
 }
 
 // endError carries the reason with which a run ends.

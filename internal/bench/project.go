@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -62,7 +63,8 @@ func (p *project) simulate() {
 	ended := make(chan struct{})
 	go func() { _ = server.Wait(); close(ended) }()
 	p.b.Cleanup(func() {
-		if p.sim == nil || p.sim.Stop(p.b.ctx) != nil {
+		// An interrupted measurement leaves no pod behind either.
+		if p.sim == nil || p.sim.Stop(context.WithoutCancel(p.b.ctx)) != nil {
 			_ = server.Process.Kill()
 		}
 		select {
