@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/overbrainer/overbrainer/plan"
@@ -257,6 +258,8 @@ func TestCrash(t *testing.T) {
 						t.Fatalf("it did not die (%d boundaries)", g.n)
 					}
 					w.dead[w.pid] = true
+					// What it had in flight at its death has come to its end.
+					synctest.Wait()
 					w.survive(g, way, specs())
 					time.Sleep(48 * time.Hour) // until what is left of the dead process has ended
 				})
