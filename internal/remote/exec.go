@@ -26,6 +26,8 @@ type process struct {
 	client   *Client
 	release  func() bool   // ends the context's hold on the channel
 	started  chan error    // one value: the server's answer to the start
+	answered chan struct{} // closed with that answer
+	closed   chan struct{} // closed when the channel is closed here
 	finished chan struct{} // closed when the server closed the channel
 	exit     int           // valid once finished; -1: none reported
 	signal   string
@@ -50,9 +52,8 @@ func shell(script string) (string, error) {
 	return b.String(), nil
 }
 
-// start runs a script. It does not wait for the server's answer, so that input
-// can follow at once; wait reports a refusal. When ctx ends, the channel is
-// closed: reads and writes fail then.
+// start runs a script. It does not wait for the server's answer; wait reports a
+// refusal. When ctx ends, the channel is closed: reads and writes fail then.
 func (c *Client) start(ctx context.Context, script string) (*process, error) {
 	line, err := shell(script)
 	if err != nil {
@@ -72,7 +73,7 @@ func (c *Client) start(ctx context.Context, script string) (*process, error) {
 	}
 	p := &process{
 		Channel: ch, client: c, exit: -1,
-		started: make(chan error, 1), finished: make(chan struct{}),
+		started: make(chan error, 1), answered: make(chan struct{}), closed: make(chan struct{}), finished: make(chan struct{}),
 	}
 	go p.watch(requests)
 	p.release = context.AfterFunc(ctx, p.close)
@@ -83,8 +84,36 @@ func (c *Client) start(ctx context.Context, script string) (*process, error) {
 			_ = ch.Close()
 		}
 		p.started <- err
+		close(p.answered)
 	}()
 	return p, nil
+}
+
+// Write sends input. A server drops what reaches it before the program was
+// asked for, so it waits for the answer to that.
+func (p *process) Write(b []byte) (int, error) {
+	if err := p.asked(); err != nil {
+		return 0, err
+	}
+	return p.Channel.Write(b)
+}
+
+// CloseWrite ends the input, which goes as unheard as input itself.
+func (p *process) CloseWrite() error {
+	if err := p.asked(); err != nil {
+		return err
+	}
+	return p.Channel.CloseWrite()
+}
+
+// asked waits until the server has answered, or the channel was given up here.
+func (p *process) asked() error {
+	select {
+	case <-p.answered:
+		return nil
+	case <-p.closed:
+		return io.ErrClosedPipe
+	}
 }
 
 // openPatiently opens a channel, again after a moment when the server has too
@@ -238,7 +267,10 @@ func (p *process) Read(b []byte) (int, error) {
 // close gives the channel up, without waiting for a peer that may be frozen.
 // The program reads an end of file and fails to write; it is not killed.
 func (p *process) close() {
-	p.once.Do(func() { go func() { _ = p.Channel.Close() }() })
+	p.once.Do(func() {
+		close(p.closed)
+		go func() { _ = p.Channel.Close() }()
+	})
 }
 
 // end is close for a program that nothing more is wanted of.

@@ -62,7 +62,7 @@ func (c *Client) Run(ctx context.Context, cmd Command) (Result, error) {
 	go func() {
 		if cmd.Stdin != nil {
 			// What cannot be sent is what the script did not want.
-			_, _ = io.CopyBuffer(onlyWriter{p.Channel}, cmd.Stdin, make([]byte, 32<<10))
+			_, _ = io.CopyBuffer(onlyWriter{p}, cmd.Stdin, make([]byte, 32<<10))
 		}
 		_ = p.CloseWrite()
 	}()

@@ -165,11 +165,14 @@ func (r *logReader) stream(ctx context.Context, query url.Values, last string) (
 func (r *logReader) events(k call, body io.Reader, quiet *silence) (delivered bool, err error) {
 	reader := newEventReader(body)
 	for {
+		if delivered {
+			quiet.resume()
+		}
 		ev, err := reader.next()
 		if err != nil {
 			return delivered, r.streamError(k, err, quiet)
 		}
-		quiet.heard()
+		quiet.pause() // what is done with it here is no silence of the stream's
 		delivered = true
 		l := ev.line()
 		if l.Text != "" {
@@ -215,6 +218,8 @@ type silence struct {
 	end   time.Time
 	timer *time.Timer
 	fired chan struct{}
+	// paused: the timer was stopped in time.
+	paused bool
 }
 
 func (r *logReader) watchSilence(cancel func()) *silence {
@@ -229,8 +234,16 @@ func (r *logReader) watchSilence(cancel func()) *silence {
 	return s
 }
 
-func (s *silence) heard() {
-	if s.timer != nil && s.timer.Stop() {
+// pause stops the clock, resume starts it anew, unless it has run out.
+func (s *silence) pause() {
+	if s.timer != nil {
+		s.paused = s.timer.Stop()
+	}
+}
+
+func (s *silence) resume() {
+	if s.paused {
+		s.paused = false
 		s.timer.Reset(min(s.after, time.Until(s.end)))
 	}
 }
