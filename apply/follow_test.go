@@ -52,6 +52,15 @@ func TestEnds(t *testing.T) {
 			p.offline = false
 			p.mu.Unlock()
 		}, phase: state.Succeeded, class: OK, fetched: true},
+		{name: "out of reach past the deadline", job: func(j *fakeJob) { j.length = 5*time.Hour + 50*time.Minute }, during: func(w *world, p *fakePod) {
+			p.mu.Lock()
+			p.offline = true
+			p.mu.Unlock()
+			time.Sleep(6*time.Hour + 10*time.Minute)
+			p.mu.Lock()
+			p.offline = false
+			p.mu.Unlock()
+		}, phase: state.Succeeded, class: OK, fetched: true},
 		{name: "container made anew", job: func(j *fakeJob) { j.length = time.Hour }, during: func(w *world, p *fakePod) {
 			p.mu.Lock()
 			p.started = time.Time{}
