@@ -294,7 +294,8 @@ func TestDeleteRules(t *testing.T) {
 				s.Deadline, s.KeepPod, s.SnapshotWait, s.NoSnapshots, s.RetrieveGrace = 100, 3*minute, minute, true, minute
 			},
 			live: true, deleted: 340, reason: "abandoned",
-			events: map[int]string{180: `for i in 1 2 3 4 5; do kill -0 "$JOB" 2>/dev/null || break; command sleep 0.2; done`},
+			// Before the next look the job has died.
+			events: map[int]string{120: `for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do kill -0 "$JOB" 2>/dev/null || break; command sleep 0.2; done`},
 			logged: []string{"2026-11-29T00:00:00Z watchdog: ending the job reason=deadline"},
 		},
 		"keep_pod does not hold off the cost": {
