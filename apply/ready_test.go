@@ -54,6 +54,7 @@ func TestReadiness(t *testing.T) {
 		{name: "no guard says anything", boot: func(_ int, p *fakePod) { p.verdict = Verdict{State: "none"} }, results: []state.AttemptResult{state.AttemptRefused, state.AttemptRefused}, phase: state.Failed, reason: state.NotReady, message: "3m0s"},
 		{name: "has no GPU", boot: first(func(p *fakePod) { p.verdict.GPUCount = 0 }), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.PlacementMismatch, message: "0 of 1 GPU"},
 		{name: "is dearer than shown", shape: shape(func(p *providers.Pod) { p.RatePerHour = 0.79 }), results: []state.AttemptResult{state.AttemptRefused, state.AttemptCreated}, phase: state.Succeeded},
+		{name: "is of another type", shape: shape(func(p *providers.Pod) { p.GPUType = "NVIDIA T4" }), results: []state.AttemptResult{state.AttemptRefused, state.AttemptCreated}, phase: state.Succeeded},
 		{name: "a cent is no difference", shape: shape(func(p *providers.Pod) { p.RatePerHour = 0.445 }), results: []state.AttemptResult{state.AttemptCreated}, phase: state.Succeeded},
 		{name: "takes ten minutes", boot: first(func(p *fakePod) { p.bootTime = 10 * time.Minute }), results: []state.AttemptResult{state.AttemptCreated}, phase: state.Succeeded},
 	}
