@@ -61,7 +61,7 @@ func (c *claimSet) try(address string) (*claim, error) {
 	}
 	var id string
 	var over []state.TakenOver
-	_, err := c.s.update(func(st *state.State) error {
+	_, err := c.s.updateOnly(func(st *state.State) error {
 		var err error
 		id, over, err = st.Claim([]string{address}, c.s.operation, c.s.Who, c.s.Now())
 		return err
@@ -88,7 +88,7 @@ func (c *claimSet) have(address string) *claim {
 
 // seize ends another holder's claim and takes the address.
 func (c *claimSet) seize(address string) (*claim, error) {
-	_, err := c.s.update(func(st *state.State) error {
+	_, err := c.s.updateOnly(func(st *state.State) error {
 		delete(st.Claims, address)
 		return nil
 	})
@@ -107,7 +107,7 @@ func (c *claimSet) release(address string) {
 	if have == nil {
 		return
 	}
-	_, _ = c.s.update(func(st *state.State) error {
+	_, _ = c.s.updateOnly(func(st *state.State) error {
 		if !st.Holds(have.id, address) {
 			return state.ErrNoChange
 		}
@@ -122,7 +122,7 @@ func (c *claimSet) releaseAll() {
 	held := c.held
 	c.held = map[string]*claim{}
 	c.mu.Unlock()
-	_, _ = c.s.update(func(st *state.State) error {
+	_, _ = c.s.updateOnly(func(st *state.State) error {
 		before := len(st.Claims)
 		for address, have := range held {
 			st.Release(have.id, address)
@@ -160,7 +160,7 @@ func (c *claimSet) renew() {
 		return
 	}
 	var lost []*claim
-	_, err := c.s.update(func(st *state.State) error {
+	_, err := c.s.updateOnly(func(st *state.State) error {
 		lost = lost[:0]
 		for _, have := range held {
 			if err := st.Renew(have.id, c.s.Who, c.s.Now()); err != nil {

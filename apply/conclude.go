@@ -80,7 +80,7 @@ func (s *session) addLeft(l Left) {
 
 // forgetAddress takes an address that holds nothing out of the state.
 func (s *session) forgetAddress(address string) error {
-	_, err := s.update(func(st *state.State) error {
+	_, err := s.updateOnly(func(st *state.State) error {
 		res := st.Resources[address]
 		if res == nil {
 			return state.ErrNoChange
@@ -95,7 +95,7 @@ func (s *session) forgetAddress(address string) error {
 		}
 		delete(st.Resources, address)
 		return nil
-	})
+	}, address)
 	if err == nil {
 		s.emit(Event{Kind: EventRemoved, Address: address, Message: "nothing of it is left; it leaves the state"})
 	}

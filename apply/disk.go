@@ -269,7 +269,10 @@ func (r *runner) setVolumeSize(v providers.Volume) {
 	}
 	r.volumeGB = gb
 	id := r.run.Pod.VolumeID
-	_ = r.save(func(st *state.State, _ *state.Run) {
+	_, _ = r.s.update(func(st *state.State) error {
+		if r.claim != nil && !st.Holds(r.claim.id, r.address) {
+			return errClaimLost
+		}
 		for _, res := range st.Resources {
 			if res.Volume != nil && res.Volume.ID == id && res.Volume.SizeGB < gb {
 				res.Volume.SizeGB, res.Volume.MonthlyUSD = gb, v.MonthlyUSD
@@ -278,5 +281,6 @@ func (r *runner) setVolumeSize(v providers.Volume) {
 				}
 			}
 		}
+		return nil
 	})
 }

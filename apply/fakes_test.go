@@ -27,7 +27,8 @@ type memStore struct {
 	mu  sync.Mutex
 	now *state.State
 	// fail, when set, makes a write fail after its change was made.
-	fail func(*state.State) error
+	fail   func(*state.State) error
+	failed *state.State // what could not be written
 	// seen is told of every write.
 	seen func(*state.State)
 }
@@ -42,10 +43,14 @@ func (m *memStore) Read(context.Context) (*state.State, error) {
 	return m.now.Clone()
 }
 
-func (m *memStore) Update(_ context.Context, change func(*state.State) error) (*state.State, error) {
+func (m *memStore) Update(ctx context.Context, change func(*state.State) error) (*state.State, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	work, err := m.now.Clone()
+	start := m.now
+	if m.failed != nil {
+		start = m.failed
+	}
+	work, err := start.Clone()
 	if err != nil {
 		return nil, err
 	}
@@ -58,17 +63,45 @@ func (m *memStore) Update(_ context.Context, change func(*state.State) error) (*
 		}
 		return nil, err
 	}
+	if err := keptPromise(ctx, start, work); err != nil {
+		return nil, err
+	}
 	if m.fail != nil {
 		if err := m.fail(work); err != nil {
+			m.failed = work
 			return nil, err
 		}
 	}
 	work.Serial++
-	m.now = work
+	m.now, m.failed = work, nil
 	if m.seen != nil {
 		m.seen(work)
 	}
 	return work.Clone()
+}
+
+// keptPromise checks that a change altered no more than state.Touching says.
+func keptPromise(ctx context.Context, was, is *state.State) error {
+	touched, ok := state.Touched(ctx)
+	if !ok {
+		return nil
+	}
+	hide := func(s *state.State) string {
+		c, err := s.Clone()
+		if err != nil {
+			return err.Error()
+		}
+		c.Lineage, c.Claims, c.Spend = "", nil, nil
+		for _, address := range touched {
+			delete(c.Resources, address)
+		}
+		data, _ := state.Encode(c)
+		return string(data)
+	}
+	if a, b := hide(was), hide(is); a != b {
+		panic(fmt.Sprintf("a change that named %v altered more:\n%s\n%s", touched, a, b))
+	}
+	return nil
 }
 
 // fakeJob is what a pod does once it is told to.

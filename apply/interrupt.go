@@ -9,6 +9,9 @@ import (
 func (s *session) close() {
 	close(s.ended)
 	s.claims.releaseAll()
+	if err := s.endSession(s.steady()); err != nil {
+		s.warn("", "", "the state is whole but lies in two files, which the next command puts together: "+err.Error())
+	}
 }
 
 // watchInterrupts turns the first interrupt into stop and the second into

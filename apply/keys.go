@@ -58,7 +58,7 @@ func (FileKeys) Make(dir, _, runID string) (ssh.Signer, error) {
 	if err := replaceFile(filepath.Join(keep, clientKey), pem.EncodeToMemory(block)); err != nil {
 		return nil, err
 	}
-	return signer, replaceFile(filepath.Join(keep, clientKey+".pub"), []byte(authorizedLine(signer, runID)+"\n"))
+	return signer, putFile(filepath.Join(keep, clientKey+".pub"), []byte(authorizedLine(signer, runID)+"\n"), false)
 }
 
 // ClientKey reads the key that Make wrote.

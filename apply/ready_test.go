@@ -162,6 +162,23 @@ func TestPodLogGoesOn(t *testing.T) {
 	})
 }
 
+// TestPodLogIsReadToItsEnd: before a pod is deleted its log is read to the end,
+// beginning one line back, and no line is kept twice.
+func TestPodLogIsReadToItsEnd(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.boot = func(_ int, p *fakePod) {
+			time.AfterFunc(time.Second, func() { w.mem.Log(p.id, "line one", "line two", "line three") })
+		}
+		w.apply(oneRun(spec()), Options{})
+		kept, err := os.ReadFile(filepath.Join(w.dir, w.run("run.train").Dir, podLogDir, podLogName))
+		for _, line := range []string{"line one", "line two", "line three"} {
+			if n := strings.Count(string(kept), line); err != nil || n != 1 {
+				t.Errorf("%q was kept %d times: %v", line, n, err)
+			}
+		}
+	})
+}
+
 func TestVerdictFromTheLog(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.boot = func(_ int, p *fakePod) {
@@ -256,7 +273,10 @@ func TestUnwritableState(t *testing.T) {
 			if out.Class != Failure || len(w.mem.Pods()) != 0 || w.mem.Count("CreatePod") != 1 {
 				t.Errorf("class %d, pods %v, %d creates", out.Class, w.mem.Pods(), w.mem.Count("CreatePod"))
 			}
-			w.store.fail = nil
+			if run := w.store.failed.Resources["run.train"].Run.CurrentRun(); !w.said(EventWarning, "pod "+run.Pod.ID+" is there, at $") || !w.said(EventWarning, "overbrainer pod rm "+run.ID) {
+				t.Error("it was not said which pod bills, how much, and what ends it")
+			}
+			w.store.fail, w.store.failed = nil, nil // another process
 			w.dead[w.pid] = true
 			out = w.apply(w.replan(oneSpec()), Options{})
 			if out.Class != OK {

@@ -146,15 +146,20 @@ func writeJSON(path string, v any) (string, error) {
 	return hex.EncodeToString(sum[:]), replaceFile(path, data)
 }
 
-// replaceFile writes a file as a whole, mode 0600, or leaves the old one.
-func replaceFile(path string, data []byte) error {
+// replaceFile writes a file as a whole, mode 0600, or leaves the old one. It
+// returns when it is on the disk.
+func replaceFile(path string, data []byte) error { return putFile(path, data, true) }
+
+// putFile is replaceFile for a file that, unless durable, can be made again when
+// the machine goes down: it is not waited for.
+func putFile(path string, data []byte, durable bool) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".write-*")
 	if err != nil {
 		return fmt.Errorf("%s was not written: %w", path, err)
 	}
 	defer func() { _ = os.Remove(f.Name()) }()
 	_, err = f.Write(data)
-	if err == nil {
+	if err == nil && durable {
 		err = f.Sync()
 	}
 	if cerr := f.Close(); err == nil {

@@ -1,7 +1,7 @@
 package apply
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -31,9 +31,8 @@ type runner struct {
 
 	mu  sync.Mutex
 	run *state.Run // as last written, with what could not be written
-	// unsaved are changes that a failed write left behind; the next one takes
-	// them along.
-	unsaved []change
+	// told: that the run's pod bills while the state cannot be written.
+	told bool
 
 	signer   ssh.Signer
 	machine  Machine
@@ -61,19 +60,7 @@ func (s *session) runner(address, provider string, spec *plan.RunSpec, c *claim)
 }
 
 // load takes over the record of a run.
-func (r *runner) load(run *state.Run) { r.run = cloneRun(run) }
-
-func cloneRun(run *state.Run) *state.Run {
-	data, err := json.Marshal(run)
-	if err != nil {
-		panic("run record cannot be copied: " + err.Error()) // numbers and text only
-	}
-	var c state.Run
-	if err := json.Unmarshal(data, &c); err != nil {
-		panic("run record cannot be copied: " + err.Error())
-	}
-	return &c
-}
+func (r *runner) load(run *state.Run) { r.run = run.Copy() }
 
 // save writes changes of the run's record. It fails with errClaimLost when
 // somebody else works on the address now.
@@ -88,9 +75,7 @@ func (r *runner) saveIf(condition func(st *state.State, run *state.Run) error, c
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := append(r.unsaved[:len(r.unsaved):len(r.unsaved)], changes...)
-	var after *state.Run
-	_, err := r.s.update(func(st *state.State) error {
+	st, err := r.s.updateOnly(func(st *state.State) error {
 		if r.claim != nil && !st.Holds(r.claim.id, r.address) {
 			return errClaimLost
 		}
@@ -103,12 +88,11 @@ func (r *runner) saveIf(condition func(st *state.State, run *state.Run) error, c
 				return err
 			}
 		}
-		for _, c := range all {
+		for _, c := range changes {
 			c(st, run)
 		}
-		after = cloneRun(run)
 		return nil
-	})
+	}, r.address)
 	if err != nil {
 		if CodeOf(err) != "state" {
 			return err // the condition's own, or the claim's
@@ -117,11 +101,27 @@ func (r *runner) saveIf(condition func(st *state.State, run *state.Run) error, c
 		for _, c := range changes {
 			c(scratch, r.run)
 		}
-		r.unsaved = all
+		return r.billing(err)
+	}
+	if run := findRun(st, r.address, r.run.ID); run != nil {
+		r.run = run.Copy()
+	}
+	return nil
+}
+
+// billing names the pod that bills in the error of a write that failed. The
+// store keeps what was to be written and writes it with what comes next.
+func (r *runner) billing(err error) error {
+	var e *Error
+	if r.run.Pod == nil || r.run.Pod.Gone() || !errors.As(err, &e) {
 		return err
 	}
-	r.run, r.unsaved = after, nil
-	return nil
+	e.Hint = fmt.Sprintf("pod %s is there, %s; overbrainer pod rm %s ends it", r.run.Pod.ID, podHour(r.run.Pod), r.run.ID)
+	if !r.told {
+		r.told = true
+		r.warnf("the state cannot be written: %s", e.Hint)
+	}
+	return err
 }
 
 func findRun(st *state.State, address, id string) *state.Run {
@@ -167,7 +167,7 @@ func (r *runner) begin(step *plan.Step) error {
 		return err
 	}
 	run := r.record(id, step, now)
-	_, err = r.s.update(func(st *state.State) error {
+	_, err = r.s.updateOnly(func(st *state.State) error {
 		if !st.Holds(r.claim.id, r.address) {
 			return errClaimLost
 		}
@@ -185,11 +185,11 @@ func (r *runner) begin(step *plan.Step) error {
 			}
 		}
 		res.Provider = r.provider
-		res.Run.Runs = append(res.Run.Runs, cloneRun(run))
+		res.Run.Runs = append(res.Run.Runs, run.Copy())
 		res.Run.Current = id
 		st.Prune(r.address)
 		return nil
-	})
+	}, r.address)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/overbrainer/overbrainer/internal/safetext"
 	"github.com/overbrainer/overbrainer/providers"
+	"github.com/overbrainer/overbrainer/state"
 )
 
 // session is one command at work: the engine with what is true only now.
@@ -24,6 +25,8 @@ type session struct {
 	ended         chan struct{}
 
 	claims *claimSet
+	// endSession tells the store that no more is written.
+	endSession func(context.Context) error
 
 	mu         sync.Mutex
 	lineage    string
@@ -61,6 +64,10 @@ func (e *Engine) open(ctx context.Context, operation string, lockTimeout time.Du
 		looks: map[string]*looks{},
 	}
 	s.claims = newClaimSet(s)
+	s.endSession = func(context.Context) error { return nil }
+	if store, ok := s.Store.(state.Sessions); ok {
+		s.endSession = store.Session()
+	}
 	go s.watchInterrupts()
 	go s.claims.renewing()
 	return s

@@ -32,7 +32,7 @@ func (r *runner) writeSSHFiles(at providers.Endpoint) {
 		return
 	}
 	name := alias(r.run.ID)
-	_ = replaceFile(filepath.Join(dir, knownHosts), []byte(name+" "+r.run.HostKey+"\n"))
+	_ = putFile(filepath.Join(dir, knownHosts), []byte(name+" "+r.run.HostKey+"\n"), false)
 	quoted := func(file string) string {
 		return `"` + strings.ReplaceAll(filepath.Join(dir, file), "%", "%%") + `"`
 	}
@@ -53,5 +53,5 @@ func (r *runner) writeSSHFiles(at providers.Endpoint) {
 		"  PasswordAuthentication no",
 		"  KbdInteractiveAuthentication no",
 	}
-	_ = replaceFile(filepath.Join(dir, sshConfig), []byte(strings.Join(lines, "\n")+"\n"))
+	_ = putFile(filepath.Join(dir, sshConfig), []byte(strings.Join(lines, "\n")+"\n"), false)
 }

@@ -34,13 +34,13 @@ func (r *runner) tidy() {
 	if err := r.s.Keys.Forget(r.dir()); err != nil {
 		r.warnf("the run's key was not removed: %v", err)
 	}
-	_, _ = r.s.update(func(st *state.State) error {
+	_, _ = r.s.updateOnly(func(st *state.State) error {
 		if r.claim != nil && !st.Holds(r.claim.id, r.address) {
 			return state.ErrNoChange
 		}
 		st.Prune(r.address)
 		return nil
-	})
+	}, r.address)
 }
 
 // mayExist reports whether a pod of the run may exist.
@@ -100,9 +100,10 @@ func (s *session) say(text string) {
 
 // noteRunning keeps what to say of a run should the command end suddenly.
 func (s *session) noteRunning(address, text string) {
+	text = s.Redactor.String(text) // takes longer than others should wait
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.running[address] = s.Redactor.String(text)
+	s.running[address] = text
 }
 
 func (s *session) forgetRunning(address string) {

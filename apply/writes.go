@@ -9,7 +9,17 @@ import (
 // update writes to the state. After a write that failed no new effect is
 // begun; deletions go on, because they only make less.
 func (s *session) update(change func(*state.State) error) (*state.State, error) {
-	st, err := s.Store.Update(s.steady(), change)
+	return s.written(s.Store.Update(s.steady(), change))
+}
+
+// updateOnly is update for a change that, besides claims and spend, alters
+// nothing but the resources at the addresses.
+func (s *session) updateOnly(change func(*state.State) error, addresses ...string) (*state.State, error) {
+	return s.written(s.Store.Update(state.Touching(s.steady(), addresses...), change))
+}
+
+// written takes in how a write ended.
+func (s *session) written(st *state.State, err error) (*state.State, error) {
 	if err == nil || errors.Is(err, state.ErrNoChange) {
 		return st, nil
 	}

@@ -37,14 +37,15 @@ func (r *Resource) copy() *Resource {
 		runs := *r.Run
 		runs.Runs = slices.Clone(runs.Runs)
 		for i, run := range runs.Runs {
-			runs.Runs[i] = run.copy()
+			runs.Runs[i] = run.Copy()
 		}
 		c.Run = &runs
 	}
 	return &c
 }
 
-func (r *Run) copy() *Run {
+// Copy gives a copy that shares nothing that can be changed with r.
+func (r *Run) Copy() *Run {
 	c := *r
 	c.ExitCode, c.StartedAt, c.EndedAt = fresh(r.ExitCode), fresh(r.StartedAt), fresh(r.EndedAt)
 	c.Job.Outputs = slices.Clone(r.Job.Outputs)

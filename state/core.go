@@ -3,9 +3,10 @@ package state
 import (
 	"bytes"
 	"crypto/rand"
-	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,54 +29,50 @@ type core struct {
 
 	mu    sync.Mutex
 	queue []*update
-	seen  seen
+	// seen is the newest state that this process met, to notice when the
+	// document is replaced under it.
+	seen loaded
+	// pending is what could not be written yet; nil: nothing. copied is the file
+	// that holds it for people.
+	pending *pending
+	copied  string
 }
 
 func newCore(dir, path, version string) core {
 	return core{dir: dir, path: path, version: version, writeFile: writeDurable, commit: make(chan struct{}, 1)}
 }
 
-// seen is the newest state that this process met, to notice when the document
-// is replaced under it.
-type seen struct {
-	lineage string
-	serial  uint64
-	digest  [sha256.Size]byte
-	doc     *document
-}
-
-// loaded is a document as it was read.
+// loaded is a state as it lies there.
 type loaded struct {
 	path    string // the real file, links resolved
-	data    []byte
-	state   *State // nil: there is none
+	data    []byte // the document; nil: there is none
+	state   *State // what it says, shared by all who read it; nil: there is none
 	version int    // that the document had
+
+	// Of a document with a journal: the journal's ID, how much of it is in state,
+	// and the document's file, nil where it may change without showing it.
+	journal string
+	size    int64
+	file    fs.FileInfo
 }
 
-// decode makes a document of what was read, nil data being none, and compares
-// it with what was seen before the reading began.
-func (c *core) decode(cur loaded, before seen) (loaded, error) {
-	if cur.data == nil {
-		return cur, c.compare(cur, before)
-	}
-	if before.doc != nil && bytes.Equal(cur.data, before.doc.data) {
-		// Many read what one has just written: it is decoded once for all.
-		known, version, err := before.doc.decode(c.path)
-		if err != nil {
-			return cur, err
-		}
-		cur.state, cur.version = known.copy(), version
+// decode makes a state of what was read, nil data being none, and compares it
+// with what was seen before the reading began.
+func (c *core) decode(cur, before loaded) (loaded, error) {
+	if before.state != nil && cur.data != nil && bytes.Equal(cur.data, before.data) {
+		cur.state, cur.version = before.state, before.version // decoded once for all
 		return cur, nil
 	}
-	var err error
-	cur.state, cur.version, err = decodeUpgrading(c.path, cur.data, upgrades())
-	if err != nil {
-		return cur, err
+	if cur.data != nil {
+		var err error
+		if cur.state, cur.version, err = decodePlain(c.path, cur.data); err != nil {
+			return cur, err
+		}
 	}
 	return cur, c.compare(cur, before)
 }
 
-func (c *core) lastSeen() seen {
+func (c *core) lastSeen() loaded {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.seen
@@ -83,43 +80,53 @@ func (c *core) lastSeen() seen {
 
 // compare detects a document that was replaced since want was seen, and
 // remembers the newest.
-func (c *core) compare(cur loaded, want seen) error {
-	replaced := &ReplacedError{Path: c.path, WantLineage: want.lineage, WantSerial: want.serial}
+func (c *core) compare(cur, want loaded) error {
+	replaced := &ReplacedError{Path: c.path}
+	if want.state != nil {
+		replaced.WantLineage, replaced.WantSerial = want.state.Lineage, want.state.Serial
+	}
 	if cur.state == nil {
-		if want.lineage != "" {
+		if want.state != nil {
 			return replaced
 		}
 		return nil
 	}
 	s := cur.state
 	replaced.Lineage, replaced.Serial = s.Lineage, s.Serial
-	digest := sha256.Sum256(cur.data)
 	switch {
-	case want.lineage == "":
+	case want.state == nil:
 		if pinned := c.pinned(); pinned != "" && pinned != s.Lineage {
 			replaced.WantLineage, replaced.Pin = pinned, c.pin()
 			return replaced
 		}
-	case want.lineage != s.Lineage, s.Serial < want.serial, s.Serial == want.serial && digest != want.digest:
+	case want.state == s:
+	case want.state.Lineage != s.Lineage, s.Serial < want.state.Serial, s.Serial == want.state.Serial && !same(s, want.state):
 		return replaced
 	}
-	c.notice(seen{lineage: s.Lineage, serial: s.Serial, digest: digest, doc: &document{data: cur.data}})
+	c.notice(cur)
 	return nil
 }
 
+// same reports whether two states say the same, in whatever form they lay.
+func same(a, b *State) bool {
+	x, errX := Encode(a)
+	y, errY := Encode(b)
+	return errors.Join(errX, errY) == nil && bytes.Equal(x, y)
+}
+
 // notice remembers a state unless a newer one was met meanwhile.
-func (c *core) notice(s seen) {
+func (c *core) notice(cur loaded) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.seen.lineage != s.lineage || s.serial >= c.seen.serial {
-		c.seen = s
+	if was := c.seen.state; was == nil || was.Lineage != cur.state.Lineage || cur.state.Serial >= was.Serial {
+		c.seen = cur
 	}
 }
 
 // remember notes what was written, for later commands too.
-func (c *core) remember(s *State, doc *document) {
-	c.notice(seen{lineage: s.Lineage, serial: s.Serial, digest: sha256.Sum256(doc.data), doc: doc})
-	c.keepPin(s.Lineage)
+func (c *core) remember(cur loaded) {
+	c.notice(cur)
+	c.keepPin(cur.state.Lineage)
 }
 
 func (c *core) pin() string { return filepath.Join(c.dir, filepath.FromSlash(pinName)) }
@@ -154,16 +161,16 @@ func Forget(dir string) error {
 	return err
 }
 
-// pushed gives the document that Push writes in place of cur.
-func (c *core) pushed(cur loaded, s *State, force bool) (*State, []byte, error) {
+// pushed gives the state that Push writes in place of cur.
+func (c *core) pushed(cur loaded, s *State, force bool) (*State, error) {
 	next, err := s.Clone()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	withhold(next)
 	if cur.state != nil {
 		if !force && (cur.state.Lineage != s.Lineage || s.Serial < cur.state.Serial) {
-			return nil, nil, &PushError{Path: c.path, Lineage: cur.state.Lineage, Pushed: s.Lineage, Serial: cur.state.Serial, Behind: s.Serial}
+			return nil, &PushError{Path: c.path, Lineage: cur.state.Lineage, Pushed: s.Lineage, Serial: cur.state.Serial, Behind: s.Serial}
 		}
 		next.Serial = max(next.Serial, cur.state.Serial)
 	}
@@ -172,8 +179,7 @@ func (c *core) pushed(cur loaded, s *State, force bool) (*State, []byte, error) 
 	}
 	next.Serial++
 	next.Version, next.OverbrainerVersion = Version, c.version
-	data, err := Encode(next)
-	return next, data, err
+	return next, nil
 }
 
 // withhold leaves sensitive values out of what is written: no secret is in a

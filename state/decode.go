@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 )
 
 // New gives an empty state with the lineage and serial 0.
@@ -61,8 +62,17 @@ func Encode(s *State) ([]byte, error) {
 // Decode reads a document of this format version. path names it in errors,
 // which are *NewerError or *DamagedError.
 func Decode(path string, data []byte) (*State, error) {
-	s, _, err := decodeUpgrading(path, data, upgrades())
+	s, _, err := decodePlain(path, data)
 	return s, err
+}
+
+// decodePlain reads a document that has everything, and tells its version.
+func decodePlain(path string, data []byte) (*State, int, error) {
+	s, version, err := decodeUpgrading(path, data, upgrades())
+	if err == nil && s.Journal != "" {
+		return nil, version, &DamagedError{Path: path, Err: errors.New("it was copied while a command wrote, and its journal is not with it")}
+	}
+	return s, version, err
 }
 
 // upgrade turns a document of one version into the next one's.
@@ -77,6 +87,7 @@ func decodeUpgrading(path string, data []byte, steps map[int]upgrade) (*State, i
 	var head struct {
 		Version *int   `json:"version"`
 		By      string `json:"overbrainer_version"`
+		Journal string `json:"journal"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
 		return nil, 0, &DamagedError{Path: path, Err: plain(err, data)}
@@ -85,7 +96,7 @@ func decodeUpgrading(path string, data []byte, steps map[int]upgrade) (*State, i
 		return nil, 0, &DamagedError{Path: path, Err: errors.New("it has no format version")}
 	}
 	had := *head.Version
-	if had > Version {
+	if had > Version && (had != journaledVersion || head.Journal == "") {
 		return nil, had, &NewerError{Path: path, Version: had, By: head.By}
 	}
 	if had < Version {
@@ -139,6 +150,9 @@ func decodeDocument(data []byte) (*State, error) {
 func (s *State) check() error {
 	if s.Serial > 0 && s.Lineage == "" {
 		return errors.New("it has no lineage")
+	}
+	if strings.ContainsAny(s.Journal, `/\`) {
+		return errors.New("its journal is not beside it")
 	}
 	for addr, r := range s.Resources {
 		if r == nil || (r.Run == nil) == (r.Volume == nil) {

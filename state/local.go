@@ -34,6 +34,10 @@ type LocalStore struct {
 	wait   time.Duration
 	holder LockHolder
 	sys    system
+	// journalFrom is the size of a document, in bytes, that gets a journal.
+	journalFrom int
+	// sessions are those that go on, guarded by mu.
+	sessions int
 }
 
 // system is what the operating system does, replaced in tests that need it to
@@ -41,6 +45,7 @@ type LocalStore struct {
 type system struct {
 	flock   func(*os.File) error
 	write   func(path string, data []byte) error // new file, durable, mode 0600
+	append  func(path string, at int64, data []byte) error
 	rename  func(from, to string) error
 	syncDir func(dir string) error
 }
@@ -63,13 +68,17 @@ func Rescue(tempDir string, lastResort io.Writer) Option {
 	return func(l *LocalStore) { l.tempDir, l.lastResort = tempDir, lastResort }
 }
 
+// JournalFrom sets the size of a document, in bytes, from which on a session
+// keeps a journal; without it 64 KiB, since smaller ones are soon written whole.
+func JournalFrom(size int) Option { return func(l *LocalStore) { l.journalFrom = size } }
+
 // Local gives the store of the project in dir. version is overbrainer's own,
 // recorded in what it writes. Nothing is read or made yet.
 func Local(dir, version string, opts ...Option) *LocalStore {
 	l := &LocalStore{
 		core: newCore(dir, filepath.Join(dir, FileName), version),
-		wait: DefaultLockTimeout,
-		sys:  system{flock: flock, write: writeDurable, rename: rename, syncDir: syncDir},
+		wait: DefaultLockTimeout, journalFrom: 64 << 10,
+		sys: system{flock: flock, write: writeDurable, append: appendDurable, rename: rename, syncDir: syncDir},
 	}
 	l.writeFile = func(path string, data []byte) error { return l.sys.write(path, data) }
 	for _, opt := range opts {
@@ -82,7 +91,8 @@ func Local(dir, version string, opts ...Option) *LocalStore {
 func (l *LocalStore) Where() string { return l.path }
 
 // Read gives the state as it is. Without a file it is empty, with serial 0 and
-// no lineage. It takes no lock: a state is replaced as a whole.
+// no lineage. It takes no lock: a state is replaced as a whole, and what is
+// added to its journal is added as a whole.
 //
 // Errors: *ReadError, *DamagedError, *NewerError, *ReplacedError.
 func (l *LocalStore) Read(ctx context.Context) (*State, error) {
@@ -96,30 +106,7 @@ func (l *LocalStore) Read(ctx context.Context) (*State, error) {
 	if cur.state == nil {
 		return l.fresh(), nil
 	}
-	return cur.state, nil
-}
-
-// load reads the file and compares it with what was seen before.
-func (l *LocalStore) load() (loaded, error) {
-	before := l.lastSeen()
-	path, err := l.resolve()
-	if err != nil {
-		return loaded{}, err
-	}
-	cur := loaded{path: path}
-	cur.data, err = os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		cur.data = nil
-	case err != nil:
-		return cur, &ReadError{Path: l.path, Err: err}
-	}
-	cur, err = l.decode(cur, before)
-	var damaged *DamagedError
-	if errors.As(err, &damaged) {
-		damaged.Backup = l.path + backupSuffix
-	}
-	return cur, err
+	return cur.state.shallow(), nil
 }
 
 // resolve follows links, so that a state that is linked to is replaced where

@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 )
 
-// probeRoom is how much the state may grow in one command, for Writable.
+// probeRoom is how much the state may grow in one command, for Writable. A
+// journal takes as much again as the document.
 const probeRoom = 256 << 10
 
 // Writable proves that a state could be written now: the file there can be
@@ -29,7 +30,7 @@ func (l *LocalStore) Writable(ctx context.Context) error {
 	}
 	temp := filepath.Join(filepath.Dir(cur.path), tempName)
 	_ = os.Remove(temp)
-	err = l.sys.write(temp, make([]byte, len(cur.data)+probeRoom))
+	err = l.sys.write(temp, make([]byte, 2*len(cur.data)+probeRoom))
 	_ = os.Remove(temp)
 	if err != nil {
 		return &WriteError{Path: l.path, Err: err}
@@ -68,7 +69,7 @@ func (l *LocalStore) Push(ctx context.Context, s *State, force bool) error {
 	if err != nil && !force {
 		return err
 	}
-	next, data, err := l.pushed(cur, s, force)
+	next, err := l.pushed(cur, s, force)
 	if err != nil {
 		return err
 	}
@@ -78,9 +79,61 @@ func (l *LocalStore) Push(ctx context.Context, s *State, force bool) error {
 	if cur.version == 0 {
 		cur.version = Version
 	}
-	if err := l.write(cur, data); err != nil {
-		return l.save(err, data)
+	after, err := l.writeWhole(cur, next, false)
+	if err != nil {
+		if data, encoding := Encode(next); encoding == nil {
+			return l.saveData(err, data)
+		}
+		return err
 	}
-	l.remember(next, &document{data: data})
+	l.remember(after)
+	l.settled()
 	return nil
+}
+
+// Session lets the store keep a journal, see Sessions. The error of end says
+// that the state still lies in two files: it is whole, and the next command that
+// writes puts it together.
+func (l *LocalStore) Session() (end func(context.Context) error) {
+	l.mu.Lock()
+	l.sessions++
+	l.mu.Unlock()
+	return func(ctx context.Context) error {
+		l.mu.Lock()
+		l.sessions--
+		last := l.sessions == 0
+		l.mu.Unlock()
+		if !last || l.lastSeen().journal == "" {
+			return nil
+		}
+		return l.rest(ctx)
+	}
+}
+
+func (l *LocalStore) inSession() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sessions > 0
+}
+
+// rest writes a state that has a journal as one document.
+func (l *LocalStore) rest(ctx context.Context) error {
+	path, err := l.resolve()
+	if err != nil {
+		return err
+	}
+	lock, err := l.acquire(filepath.Join(filepath.Dir(path), lockName), l.wait, whileLive(ctx))
+	if err != nil {
+		return err
+	}
+	defer lock.release()
+	cur, err := l.load()
+	if err != nil || cur.journal == "" {
+		return err
+	}
+	after, err := l.writeWhole(cur, cur.state, false)
+	if err == nil {
+		l.remember(after)
+	}
+	return err
 }

@@ -21,12 +21,12 @@ func (l *LocalStore) transact(batch []*update) error {
 	}
 	lock, err := l.acquire(filepath.Join(filepath.Dir(path), lockName), l.wait, allGone(batch))
 	if err != nil {
-		return l.rescue(err, batch)
+		return l.rescue(err, batch, l)
 	}
 	defer lock.release()
 	cur, err := l.load()
 	if err != nil {
-		return l.rescue(err, batch)
+		return l.rescue(err, batch, l)
 	}
 	return l.commitOn(cur, batch, l)
 }

@@ -7,34 +7,80 @@ import (
 	"path/filepath"
 )
 
-// write replaces the state file: a new file beside it, made durable, takes its
-// name. The one before stays as the backup. The caller holds the lock.
-func (l *LocalStore) write(cur loaded, data []byte) error {
-	if err := l.replace(cur, data); err != nil {
-		return &WriteError{Path: l.path, Err: err}
+// write adds what changed to the journal, where there is one that is not longer
+// than the document yet, or else writes everything. The caller holds the lock.
+func (l *LocalStore) write(cur loaded, p prepared) (loaded, error) {
+	session := l.inSession()
+	if session && cur.journal != "" && cur.size < int64(len(cur.data)) && p.rec.Catalogs == nil {
+		text := line(p.encoded)
+		if l.sys.append(cur.journalPath(), cur.size, text) == nil {
+			cur.state, cur.size = p.next, cur.size+int64(len(text))
+			return cur, nil
+		} // a journal that cannot be written is left for a new document
 	}
-	return nil
+	return l.writeWhole(cur, p.next, session && len(cur.data) >= l.journalFrom)
 }
 
+// writeWhole replaces the state file by a whole document: a new file beside it,
+// made durable, takes its name. One with a journal names it, and has it before.
+func (l *LocalStore) writeWhole(cur loaded, next *State, journaled bool) (loaded, error) {
+	after := loaded{path: cur.path, state: next, version: Version}
+	document := next
+	if journaled {
+		after.journal = newClaimID()
+		document = next.shallow()
+		document.Version, document.Journal = journaledVersion, after.journal
+	}
+	var err error
+	if after.data, err = Encode(document); err != nil {
+		return cur, err
+	}
+	if err = l.beginJournal(after); err == nil {
+		err = l.replace(cur, after.data)
+	}
+	if err != nil {
+		dropJournals(cur.path, cur.journal)
+		return cur, &WriteError{Path: l.path, Err: err}
+	}
+	if err = l.sys.syncDir(filepath.Dir(after.path)); err != nil {
+		return cur, &WriteError{Path: l.path, Err: err} // either may lie there: both keep their journals
+	}
+	dropJournals(after.path, after.journal)
+	return after, nil
+}
+
+// beginJournal makes an empty journal, where the document is to have one.
+func (l *LocalStore) beginJournal(after loaded) error {
+	if after.journal == "" {
+		return nil
+	}
+	if err := l.sys.write(after.journalPath(), nil); err != nil {
+		return err
+	}
+	return l.sys.syncDir(filepath.Dir(after.path))
+}
+
+// replace puts a document in the place of what was loaded. The one before stays
+// as the backup, unless it has a journal and so is not whole by itself. The
+// directory is not synced yet.
 func (l *LocalStore) replace(cur loaded, data []byte) error {
-	dir := filepath.Dir(cur.path)
-	temp := filepath.Join(dir, tempName)
+	temp := filepath.Join(filepath.Dir(cur.path), tempName)
 	_ = os.Remove(temp) // of a process that was killed while it wrote
 	if err := l.sys.write(temp, data); err != nil {
 		_ = os.Remove(temp)
 		return err
 	}
-	if cur.data != nil {
+	if cur.data != nil && cur.journal == "" {
 		keepBackup(cur.path, cur.path+backupSuffix)
 		if cur.version < Version {
 			keepBackup(cur.path, fmt.Sprintf("%s.v%d%s", cur.path, cur.version, backupSuffix))
 		}
 	}
-	if err := l.sys.rename(temp, cur.path); err != nil {
+	err := l.sys.rename(temp, cur.path)
+	if err != nil {
 		_ = os.Remove(temp)
-		return err
 	}
-	return l.sys.syncDir(dir)
+	return err
 }
 
 // keepBackup lets backup name what path names now. A backup that cannot be

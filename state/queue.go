@@ -11,18 +11,19 @@ type update struct {
 	ctx     context.Context
 	change  func(*State) error
 	done    chan struct{}
-	written *document // after it
-	landed  bool      // it is in what was written
+	written *State // after it
+	landed  bool   // it is in what was written
 	err     error
 }
 
-// medium is how a document gets to where it lies.
+// medium is how a state gets to where it lies.
 type medium interface {
 	// stamp marks the state that is about to be written with these updates.
 	stamp(work *State, accepted []*update)
-	// write replaces what was loaded. An error that is errMoved or an
-	// *UnsureError lets the transaction begin again.
-	write(cur loaded, data []byte) error
+	// write puts what was prepared in the place of what was loaded, and gives
+	// what lies there then. An error that is errMoved or an *UnsureError lets
+	// the transaction begin again.
+	write(cur loaded, p prepared) (loaded, error)
 }
 
 // enqueue runs change in a transaction with whatever else waits. Whoever comes
@@ -47,7 +48,7 @@ func (c *core) enqueue(ctx context.Context, change func(*State) error, transact 
 	if u.err != nil && !errors.Is(u.err, ErrNoChange) {
 		return nil, u.err
 	}
-	return u.written.lend(c.path)
+	return u.written, nil
 }
 
 // withdraw takes u out of the queue; false when it is already being written.
@@ -96,90 +97,56 @@ func (c *core) commitQueue(transact func([]*update) error) {
 
 // commitOn applies the batch to what was loaded and writes the outcome.
 func (c *core) commitOn(cur loaded, batch []*update, m medium) error {
-	untouched := cur.data
-	var err error
-	if cur.state == nil {
-		if cur.state = c.fresh(); cur.state.Lineage == "" {
-			cur.state.Lineage = newLineage()
-		}
-		if untouched, err = Encode(c.fresh()); err != nil {
-			return err
+	before := cur.state
+	if before == nil {
+		before = c.fresh()
+		if cur.state = before; before.Lineage == "" {
+			cur.state = New(newLineage())
 		}
 	}
-	before := &document{data: untouched}
+	before = before.shallow()
 	for _, u := range batch {
 		u.written, u.err = before, nil
 	}
-	return c.commitTo(cur, batch, m)
+	_, err := c.commitTo(cur, batch, m)
+	return err
 }
 
-func (c *core) commitTo(cur loaded, batch []*update, m medium) error {
-	work, accepted, err := applyAll(func() (*State, error) { return cur.state.copy(), nil }, batch)
-	if err != nil || len(accepted) == 0 {
-		return err
+func (c *core) commitTo(cur loaded, batch []*update, m medium) (loaded, error) {
+	p, err := c.prepare(cur.state, batch, m)
+	switch {
+	case err != nil:
+		return c.separate(cur, p.accepted, m, err)
+	case len(p.accepted) == 0:
+		return cur, nil
 	}
-	work.Version, work.Lineage = Version, cur.state.Lineage
-	work.OverbrainerVersion, work.Serial = c.version, cur.state.Serial+1
-	m.stamp(work, accepted)
-	withhold(work)
-	data, err := Encode(work)
+	after, err := m.write(cur, p)
 	if err != nil {
-		return c.separate(cur, accepted, m, err)
-	}
-	if err := m.write(cur, data); err != nil {
 		if again(err) {
-			return err
+			return cur, err
 		}
-		return c.save(err, data)
+		return cur, c.save(err, p)
 	}
-	after := &document{data: data}
-	c.remember(work, after)
-	for _, u := range accepted {
-		u.written, u.landed = after, true
+	c.remember(after)
+	c.settled()
+	written := after.state.shallow()
+	for _, u := range p.accepted {
+		u.written, u.landed = written, true
 	}
-	return nil
+	return after, nil
 }
 
 // separate finds the change that made a state which cannot be written, so that
 // it does not take the others with it.
-func (c *core) separate(cur loaded, accepted []*update, m medium, err error) error {
+func (c *core) separate(cur loaded, accepted []*update, m medium, err error) (loaded, error) {
 	if len(accepted) == 1 {
 		accepted[0].err = fmt.Errorf("a change made a state that cannot be written: %w", err)
-		return nil
+		return cur, nil
 	}
 	for _, u := range accepted {
-		if err := c.commitTo(cur, []*update{u}, m); err != nil {
-			return err
+		if cur, err = c.commitTo(cur, []*update{u}, m); err != nil {
+			return cur, err
 		}
-		if u.err != nil {
-			continue
-		}
-		if cur.state, err = decodeDocument(u.written.data); err != nil {
-			return err
-		}
-		cur.data, cur.version = u.written.data, Version
 	}
-	return nil
-}
-
-// applyAll runs the changes one after another on what base gives. One that fails
-// leaves no trace: the others run again on a fresh copy.
-func applyAll(base func() (*State, error), batch []*update) (*State, []*update, error) {
-	accepted := batch
-next:
-	for {
-		work, err := base()
-		if err != nil {
-			return nil, nil, err
-		}
-		for i, u := range accepted {
-			if u.err = u.change(work); u.err != nil {
-				rest := append([]*update{}, accepted[:i]...)
-				accepted = append(rest, accepted[i+1:]...)
-				continue next
-			}
-			work.fill()
-		}
-		return work, accepted, nil
-	}
+	return cur, nil
 }

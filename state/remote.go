@@ -83,7 +83,7 @@ func (r *RemoteStore) Read(ctx context.Context) (*State, error) {
 	if cur.state == nil {
 		return r.fresh(), nil
 	}
-	return cur.state, nil
+	return cur.state.shallow(), nil
 }
 
 // Update runs change in a transaction, see Store. Besides what Read fails with
@@ -106,8 +106,11 @@ func (r *RemoteStore) transact(batch []*update) error {
 		if wait.pause(ctx) {
 			continue
 		}
+		if len(w.tries) == 0 || w.last.next == nil {
+			return err // nothing was sent
+		}
 		// What was sent last is what may have been written.
-		return r.save(&WriteError{Path: r.path, Err: err, Unsure: w.unsure != nil}, w.data)
+		return r.save(&WriteError{Path: r.path, Err: err, Unsure: w.unsure != nil}, w.last, w.tries[len(w.tries)-1].id)
 	}
 }
 
@@ -153,7 +156,11 @@ func (r *RemoteStore) Push(ctx context.Context, s *State, force bool) error {
 	if err != nil && !force {
 		return err
 	}
-	next, out, err := r.pushed(cur, s, force)
+	next, err := r.pushed(cur, s, force)
+	if err != nil {
+		return err
+	}
+	out, err := Encode(next)
 	if err != nil {
 		return err
 	}
@@ -166,9 +173,10 @@ func (r *RemoteStore) Push(ctx context.Context, s *State, force bool) error {
 	defer cancel()
 	if err := tx.Write(ctx, out); err != nil {
 		var unsure *UnsureError
-		return r.save(&WriteError{Path: r.path, Err: err, Unsure: errors.As(err, &unsure)}, out)
+		return r.saveData(&WriteError{Path: r.path, Err: err, Unsure: errors.As(err, &unsure)}, out)
 	}
-	r.remember(next, &document{data: out})
+	r.remember(loaded{path: r.path, data: out, state: next, version: Version})
+	r.settled()
 	return nil
 }
 

@@ -17,7 +17,7 @@ type writing struct {
 	r     *RemoteStore
 	ctx   context.Context
 	tx    Transaction
-	data  []byte // what was sent last
+	last  prepared // what was sent last
 	tries []try
 	// unsure is the last lost answer that reading back has not settled.
 	unsure error
@@ -31,29 +31,40 @@ type try struct {
 
 // stamp gives the write an ID that the state keeps.
 func (w *writing) stamp(work *State, accepted []*update) {
+	w.tries = append(w.tries, try{id: work.signed(), updates: accepted})
+}
+
+// signed puts the ID of a new write into the state, and gives it.
+func (s *State) signed() string {
 	id := newClaimID()
-	w.tries = append(w.tries, try{id: id, updates: accepted})
-	kept := work.Writes[max(0, len(work.Writes)-keptWrites+1):]
-	work.Writes = append(slices.Clone(kept), id)
+	kept := s.Writes[max(0, len(s.Writes)-keptWrites+1):]
+	s.Writes = append(slices.Clone(kept), id)
+	return id
 }
 
 // write sends the document. What was sent is not taken back when the caller's
 // context ends: the answer is needed to know.
-func (w *writing) write(cur loaded, data []byte) error {
-	if cur.state != nil && cur.version < Version && cur.data != nil {
+func (w *writing) write(cur loaded, p prepared) (loaded, error) {
+	if cur.version < Version && cur.data != nil {
 		if _, err := w.r.saveIn(w.r.dir, replacedInfix, cur.data); err != nil {
-			return &WriteError{Path: w.r.path, Err: err}
+			return cur, &WriteError{Path: w.r.path, Err: err}
 		}
 	}
-	w.data = data
+	data, err := Encode(p.next)
+	if err != nil {
+		return cur, err
+	}
+	w.last = p
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), callTimeout)
 	defer cancel()
-	err := w.tx.Write(ctx, data)
-	var unsure *UnsureError
-	if errors.As(err, &unsure) {
-		w.unsure = err
+	if err := w.tx.Write(ctx, data); err != nil {
+		var unsure *UnsureError
+		if errors.As(err, &unsure) {
+			w.unsure = err
+		}
+		return cur, err
 	}
-	return err
+	return loaded{path: cur.path, data: data, state: p.next, version: Version}, nil
 }
 
 // settle looks for earlier tries in what was read. Those found have landed.
@@ -62,10 +73,13 @@ func (w *writing) settle(cur loaded) {
 	if cur.state == nil {
 		return
 	}
+	now := cur.state.shallow()
 	for _, t := range w.tries {
 		if slices.Contains(cur.state.Writes, t.id) {
+			// What was pending before was in it.
+			w.r.settled()
 			for _, u := range t.updates {
-				u.landed, u.err, u.written = true, nil, &document{data: cur.data}
+				u.landed, u.err, u.written = true, nil, now
 			}
 		}
 	}
@@ -77,7 +91,7 @@ func (w *writing) failed(err error, batch []*update) error {
 	if w.unsure != nil {
 		return &UnsureError{Err: err}
 	}
-	return w.r.rescue(err, waiting(batch))
+	return w.r.rescue(err, waiting(batch), w)
 }
 
 func waiting(batch []*update) []*update {

@@ -22,8 +22,12 @@ type State struct {
 	Lineage string `json:"lineage"`
 	// Serial grows by one with every write.
 	Serial uint64 `json:"serial"`
-	// Writes are the IDs of the last writes to a remote backend, newest last:
-	// whoever lost an answer finds out whether its own was done.
+	// Journal is the ID of the file beside a document that has its newest
+	// changes; "" but in such a document.
+	Journal string `json:"journal,omitempty"`
+	// Writes are the IDs of the last writes to a remote backend and of copies
+	// that were pushed, newest last: whoever lost an answer finds out whether its
+	// own was done.
 	Writes []string `json:"writes,omitempty"`
 	// Resources by address: run.sft["low"], volume.cache.
 	Resources map[string]*Resource `json:"resources"`

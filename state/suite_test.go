@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,10 +14,34 @@ import (
 )
 
 func TestLocalStore(t *testing.T) {
+	t.Run("whole", func(t *testing.T) {
+		suite(t, func(dir string) state.Store { return state.Local(dir, "test") })
+	})
+	t.Run("with journals", func(t *testing.T) {
+		suite(t, func(dir string) state.Store {
+			store := state.Local(dir, "test", state.JournalFrom(0))
+			_ = store.Session()
+			return naming{store}
+		})
+	})
+}
+
+// naming says of each change that it alters no resource, where that is so.
+type naming struct{ state.Store }
+
+func (n naming) Update(ctx context.Context, change func(*state.State) error) (*state.State, error) {
+	s, err := n.Store.Update(state.Touching(ctx), change)
+	if err != nil && strings.Contains(err.Error(), "did not name it") {
+		return n.Store.Update(ctx, change)
+	}
+	return s, err
+}
+
+func suite(t *testing.T, open func(dir string) state.Store) {
 	statetest.Run(t, func(t *testing.T) statetest.Place {
 		dir := t.TempDir()
 		return statetest.Place{
-			Open: func() state.Store { return state.Local(dir, "test") },
+			Open: func() state.Store { return open(dir) },
 			Put: func(t *testing.T, data []byte) {
 				if err := os.WriteFile(filepath.Join(dir, state.FileName), data, 0o600); err != nil {
 					t.Fatal(err)

@@ -39,6 +39,18 @@ func (s boundedStore) Update(ctx context.Context, change func(*state.State) erro
 	return st, err
 }
 
+// Session keeps a journal of the smallest state, so that each boundary is met
+// with one.
+func (s boundedStore) Session() func(context.Context) error {
+	store := s.Store.(*projectStore)
+	if at, err := store.open(); err == nil {
+		if local, ok := at.(*state.LocalStore); ok {
+			state.JournalFrom(0)(local)
+		}
+	}
+	return store.Session()
+}
+
 func digests(st *state.State) map[string][]byte {
 	out := map[string][]byte{}
 	for address, r := range st.Resources {

@@ -111,6 +111,16 @@ func (s *projectStore) log(level slog.Level, what string, began time.Time, st *s
 	s.app.logs.done(level, what, began, err, attrs...)
 }
 
+// Session tells the state that many changes follow, see state.Sessions.
+func (s *projectStore) Session() (end func(context.Context) error) {
+	if at, err := s.open(); err == nil {
+		if store, ok := at.(state.Sessions); ok {
+			return store.Session()
+		}
+	}
+	return func(context.Context) error { return nil }
+}
+
 // Unlock ends a backend's lock by force.
 func (s *projectStore) Unlock(ctx context.Context, id string) error {
 	at, err := s.open()

@@ -46,6 +46,14 @@ func (w *world) check(ctx context.Context, how string, done map[string]bool, f *
 	if err != nil {
 		return err
 	}
+	data, err := os.ReadFile(filepath.Join(w.dir, state.FileName))
+	if err != nil {
+		return err
+	}
+	if _, err := state.Decode(state.FileName, data); err != nil {
+		f.unfinished++
+		f.say("the state is not one whole document: %v", err)
+	}
 	if len(st.Claims) > 0 {
 		f.unfinished++
 		f.say("the state still has %d claims", len(st.Claims))

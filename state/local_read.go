@@ -1,0 +1,105 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// load reads the file, with its journal where it has one, and compares it with
+// what was seen before.
+func (l *LocalStore) load() (loaded, error) {
+	before := l.lastSeen()
+	path, err := l.resolve()
+	if err != nil {
+		return loaded{}, err
+	}
+	var cur loaded
+	for range loadTries {
+		if cur, err = l.read(path, before); !errors.Is(err, errNoJournal) {
+			break
+		} // another process wrote the whole between our two looks
+	}
+	var newer *NewerError
+	var damaged *DamagedError
+	switch {
+	case err == nil:
+		err = l.compare(cur, before)
+	case errors.Is(err, errNoJournal):
+		err = &DamagedError{Path: l.path, Err: err, Backup: l.path + backupSuffix}
+	case errors.As(err, &damaged):
+		damaged.Path, damaged.Backup = l.path, l.path+backupSuffix
+	case !errors.As(err, &newer):
+		err = &ReadError{Path: l.path, Err: err}
+	}
+	return cur, err
+}
+
+// loadTries is how often a document and its journal are read until both are of
+// one time.
+const loadTries = 10
+
+// read reads what has changed since before.
+func (l *LocalStore) read(path string, before loaded) (loaded, error) {
+	if cur := before; cur.path == path && cur.unchanged() {
+		return cur.follow()
+	}
+	cur := loaded{path: path}
+	data, file, err := readStable(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return cur, nil
+	case err != nil:
+		return cur, err
+	case before.state != nil && before.path == path && bytes.Equal(data, before.data):
+		cur = before
+	default:
+		if cur.state, cur.version, err = decodeUpgrading(l.path, data, upgrades()); err != nil {
+			return cur, err
+		}
+		cur.data, cur.journal = data, cur.state.Journal
+		cur.state.Version, cur.state.Journal = Version, ""
+	}
+	if cur.journal == "" {
+		return cur, nil
+	}
+	cur.file = file
+	return cur.follow()
+}
+
+// stampAge is how old a file's time has to be before it tells a change: a clock
+// of files moves in steps.
+const stampAge = 100 * time.Millisecond
+
+// readStable reads a file, and gives it where its time will show a change.
+func readStable(path string) ([]byte, fs.FileInfo, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	size := info.Size()
+	if time.Since(info.ModTime()) < stampAge {
+		info = nil
+	}
+	data := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	_, err = data.ReadFrom(file)
+	return data.Bytes(), info, err
+}
+
+// unchanged reports whether the document of a journal is seen to be the one that
+// was read: it need not be read again. While a command writes often, all that
+// changes is the journal.
+func (cur loaded) unchanged() bool {
+	if cur.journal == "" || cur.file == nil {
+		return false
+	}
+	info, err := os.Stat(cur.path)
+	return err == nil && os.SameFile(info, cur.file) && info.Size() == cur.file.Size() && info.ModTime().Equal(cur.file.ModTime())
+}
