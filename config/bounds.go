@@ -44,6 +44,7 @@ func (s *session) protect(expr hclsyntax.Expression, ctx *hcl.EvalContext) (v ct
 		}
 	}()
 	s.p.meter.step(0)
+	s.p.shared = s.shared
 	v, diags = expr.Value(ctx)
 	s.p.meter.step(0) // a function that was stopped could only return an error
 	return v, diags

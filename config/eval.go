@@ -22,13 +22,15 @@ type session struct {
 	wholes   map[string]cty.Value // declared instances by address
 	expanded map[*decl]map[any]*instance
 	diags    hcl.Diagnostics
+	// shared holds the values of parts that are the same wherever they stand.
+	shared map[*sharedExpr]cty.Value
 }
 
 func (p *program) newSession(base *session, results func(string) (RunResult, bool)) *session {
 	return &session{
 		p: p, base: base, results: results, plan: cty.DynamicVal,
 		values: map[*decl]cty.Value{}, ctxs: map[*exprInfo]*hcl.EvalContext{},
-		wholes: map[string]cty.Value{},
+		wholes: map[string]cty.Value{}, shared: map[*sharedExpr]cty.Value{},
 	}
 }
 
@@ -91,7 +93,7 @@ func (s *session) evalWith(expr hclsyntax.Expression, inst *instance, extra map[
 	ctx := s.context(info)
 	if info.each && inst != nil {
 		ctx = ctx.NewChild()
-		ctx.Variables = inst.vars
+		ctx.Variables = inst.vars()
 	}
 	if extra != nil {
 		ctx = ctx.NewChild()

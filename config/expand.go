@@ -13,7 +13,20 @@ import (
 type instance struct {
 	key  any // string, int or nil
 	addr string
-	vars map[string]cty.Value // each or count
+	// value is each.value; unset with count and for what is there once.
+	value cty.Value
+}
+
+// vars gives each or count, for one evaluation: kept, they would take more
+// memory than the instance.
+func (i *instance) vars() map[string]cty.Value {
+	switch key := i.key.(type) {
+	case string:
+		return map[string]cty.Value{"each": cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal(key), "value": i.value})}
+	case int:
+		return map[string]cty.Value{"count": cty.ObjectVal(map[string]cty.Value{"index": cty.NumberIntVal(int64(key))})}
+	}
+	return nil
 }
 
 // expand gives the instances of a block in the order of their keys. False: what
@@ -54,10 +67,7 @@ func (s *session) forEach(d *decl, attr *hclsyntax.Attribute) ([]*instance, bool
 			s.report(at(attr.Expr.Range(), "too many instances", fmt.Sprintf("for_each may make %d instances", maxInstances)))
 			return nil, false
 		}
-		out = append(out, &instance{
-			key: name, addr: instanceAddr(d.addr(), name),
-			vars: map[string]cty.Value{"each": cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal(name), "value": e})},
-		})
+		out = append(out, &instance{key: name, addr: instanceAddr(d.addr(), name), value: e})
 	}
 	return out, true
 }
@@ -143,10 +153,7 @@ func (s *session) count(d *decl, attr *hclsyntax.Attribute) ([]*instance, bool) 
 	}
 	out := make([]*instance, int(f))
 	for i := range out {
-		out[i] = &instance{
-			key: i, addr: instanceAddr(d.addr(), i),
-			vars: map[string]cty.Value{"count": cty.ObjectVal(map[string]cty.Value{"index": cty.NumberIntVal(int64(i))})},
-		}
+		out[i] = &instance{key: i, addr: instanceAddr(d.addr(), i)}
 	}
 	return out, true
 }

@@ -34,10 +34,12 @@ type reader struct {
 	extra  map[string]cty.Value
 	header hcl.Range
 	failed bool
+	// own holds the arguments read that are not shared with other instances.
+	own map[string]field
 }
 
 func (s *session) reader(d *decl, inst *instance) *reader {
-	return &reader{s: s, d: d, body: d.block.Body, schema: d.schema, inst: inst, header: d.rng}
+	return &reader{s: s, d: d, body: d.block.Body, schema: d.schema, inst: inst, header: d.rng, own: map[string]field{}}
 }
 
 // fail reports a fault of the block.
@@ -46,8 +48,8 @@ func (r *reader) fail(rng hcl.Range, summary, format string, args ...any) {
 	r.s.report(at(rng, summary, fmt.Sprintf(format, args...)))
 }
 
-// get reads an argument. Values that are the same in all instances are
-// computed once, and their faults reported once.
+// get reads an argument, once. Values that are the same in all instances are
+// computed once for all, and their faults reported once.
 func (r *reader) get(name string) field {
 	attr := r.body.Attributes[name]
 	if attr == nil {
@@ -55,16 +57,15 @@ func (r *reader) get(name string) field {
 	}
 	info := r.s.p.info[attr.Expr]
 	shared := r.extra == nil && info != nil && !info.each
+	read, key := r.own, name
 	if shared && r.s.base == nil {
-		if f, known := r.d.shared[r.prefix+name]; known {
-			r.failed = r.failed || f.bad
-			return f
-		}
+		read, key = r.d.shared, r.prefix+name
 	}
-	f := r.read(name, attr)
-	f.shared = shared
-	if shared && r.s.base == nil {
-		r.d.shared[r.prefix+name] = f
+	f, known := read[key]
+	if !known {
+		f = r.read(name, attr)
+		f.shared = shared
+		read[key] = f
 	}
 	r.failed = r.failed || f.bad
 	return f

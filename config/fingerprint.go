@@ -62,26 +62,24 @@ func (s *session) ownInputs(run *Run) map[string]string {
 	return in
 }
 
-// inputs names all parts of a run's fingerprint. Large sets of files are named
+// inputs names all parts of a run's fingerprint: its own and its files. Large sets of files are named
 // by directory, so that many instances stay affordable.
-func (s *session) inputs(run *Run, set *uploadSet, siblings int) map[string]string {
-	in := s.ownInputs(run)
+func inputs(own map[string]string, set *uploadSet, siblings int) map[string]string {
 	if set == nil || len(set.out) == 0 {
-		return in
+		return own
 	}
 	files := set.fileInputs(max(20, min(5000, maxInputs/max(1, siblings))))
 	all := maps.Clone(files)
-	maps.Copy(all, in)
+	maps.Copy(all, own)
 	return all
 }
 
 // fingerprint is the digest over everything that decides what a run does.
-func (s *session) fingerprint(run *Run, set *uploadSet) string {
-	in := s.ownInputs(run)
+func fingerprint(own map[string]string, set *uploadSet) string {
 	h := sha256.New()
 	h.Write([]byte("overbrainer run 1\n"))
-	for _, name := range sorted(in) {
-		fmt.Fprintf(h, "%d %s %s\n", len(name), name, in[name])
+	for _, name := range sorted(own) {
+		fmt.Fprintf(h, "%d %s %s\n", len(name), name, own[name])
 	}
 	if set != nil && len(set.out) > 0 {
 		fmt.Fprintf(h, "files %s\n", set.digest)

@@ -63,6 +63,9 @@ func (p *program) metered(name string, fn function.Function) function.Function {
 		Type:     fn.ReturnTypeForValues,
 	}
 	spec.Impl = func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		if p.opt.called != nil {
+			p.opt.called(name)
+		}
 		if err := refuseSize(name, args); err != nil {
 			return cty.NilVal, err
 		}

@@ -570,19 +570,3 @@ func TestManyInstances(t *testing.T) {
 		t.Errorf("%+v %v", late, diags)
 	}
 }
-
-func BenchmarkLoad10k(b *testing.B) {
-	dir := b.TempDir()
-	write(b, dir, map[string][]byte{
-		MainFile: []byte(base + "locals {\n  a = toset([for i in range(100) : tostring(i)])\n  p = { for x in setproduct(local.a, local.a) : join(\"-\", x) => x }\n}\n" +
-			run("r", "for_each = local.p", `upload = ["**"]`, `command = ["python", "a.py", each.key]`, "env = { K = each.value[0], L = upper(each.value[1]) }")),
-		"a.py": []byte("1"),
-	})
-	b.ReportAllocs()
-	for b.Loop() {
-		cfg, diags := Load(b.Context(), dir, with(Options{}))
-		if diags.HasErrors() || len(cfg.Runs) != 10_000 {
-			b.Fatal(diags)
-		}
-	}
-}

@@ -47,6 +47,8 @@ type Options struct {
 
 	steps int   // 0 = maxSteps
 	bytes int64 // 0 = maxBytes
+	// called is told of each call of a function. May be nil.
+	called func(function string)
 }
 
 // Vars is where values of variables come from.

@@ -69,6 +69,7 @@ type program struct {
 
 	functions map[string]function.Function
 	meter     *meter
+	shared    map[*sharedExpr]cty.Value // of the session that evaluates
 	files     *tree
 	base      *session
 	// instances of repeated and single blocks, by declaration.

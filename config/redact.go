@@ -27,20 +27,16 @@ func (s *session) redact(diags hcl.Diagnostics, info *exprInfo, expr hclsyntax.E
 			secretive = d.addr()
 		}
 	}
-	if info.each && inst != nil {
-		for _, v := range inst.vars {
-			if deep(v, sensitive) {
-				secretive = "each.value"
-			}
-		}
+	if info.each && inst != nil && inst.value != cty.NilVal && deep(inst.value, sensitive) {
+		secretive = "each.value"
 	}
 	for _, v := range extra {
 		if deep(v, sensitive) {
 			secretive = "a value"
 		}
 	}
-	if secretive == "" {
-		secretive = callsSensitive(expr)
+	if secretive == "" && info.hides {
+		secretive = "a value"
 	}
 	for _, d := range diags {
 		if d.Subject == nil {
@@ -56,11 +52,11 @@ func (s *session) redact(diags hcl.Diagnostics, info *exprInfo, expr hclsyntax.E
 }
 
 // callsSensitive reports a call of sensitive(): what it takes is not shown.
-func callsSensitive(expr hclsyntax.Expression) string {
-	found := ""
+func callsSensitive(expr hclsyntax.Expression) bool {
+	found := false
 	_ = hclsyntax.VisitAll(expr, func(node hclsyntax.Node) hcl.Diagnostics {
 		if call, ok := node.(*hclsyntax.FunctionCallExpr); ok && (call.Name == "sensitive" || call.Name == "nonsensitive") {
-			found = "a value"
+			found = true
 		}
 		return nil
 	})

@@ -13,6 +13,8 @@ type exprInfo struct {
 	refs []*decl
 	// each: it differs between instances.
 	each bool
+	// hides: it calls sensitive() or nonsensitive().
+	hides bool
 	// bad: it has a fault that is reported; it is not evaluated.
 	bad bool
 }
@@ -47,7 +49,8 @@ var attributes = map[string][]string{
 }
 
 // resolve checks what an expression refers to, remembers it, and adds the
-// edges to the declaration that the expression belongs to.
+// edges to the declaration that the expression belongs to. Then it wraps parts
+// of the expression: from there on they are not what was written.
 func (p *program) resolve(d *decl, expr hclsyntax.Expression, sc scope) hcl.Diagnostics {
 	info := &exprInfo{}
 	p.info[expr] = info
@@ -71,7 +74,9 @@ func (p *program) resolve(d *decl, expr hclsyntax.Expression, sc scope) hcl.Diag
 	}
 	diags = append(diags, p.checkCalls(expr, sc.secrets)...)
 	info.bad = diags.HasErrors()
+	info.hides = callsSensitive(expr)
 	p.guard(expr)
+	p.share(expr, sc)
 	return diags
 }
 

@@ -142,8 +142,9 @@ func (s *session) readLate(d *decl, ri *runInstance, out *Run) {
 		out.Fingerprint = ""
 		return
 	}
-	out.Inputs = s.inputs(out, ri.set, len(s.p.runs[d]))
-	out.Fingerprint = s.fingerprint(out, ri.set)
+	own := s.ownInputs(out)
+	out.Inputs = inputs(own, ri.set, len(s.p.runs[d]))
+	out.Fingerprint = fingerprint(own, ri.set)
 }
 
 // again gives an instance whose each.value is the one given.

@@ -71,11 +71,12 @@ func (s *session) readRun(r *reader, ri *runInstance, siblings int) {
 	if r.failed {
 		return
 	}
-	run.Inputs = s.inputs(run, ri.set, siblings)
+	own := s.ownInputs(run)
+	run.Inputs = inputs(own, ri.set, siblings)
 	if len(run.Late) > 0 {
 		return
 	}
-	run.Fingerprint = s.fingerprint(run, ri.set)
+	run.Fingerprint = fingerprint(own, ri.set)
 	if s.p.opt.Settled != nil {
 		if result, ok := s.p.opt.Settled(run.Address, run.Fingerprint, run.Lifecycle.Rerun); ok {
 			ri.result = &result

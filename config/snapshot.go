@@ -38,7 +38,7 @@ func (s *session) readSnapshot(r *reader, run *Run) {
 	if len(nested) > 1 && nested[1].extra != nil {
 		r.fail(nested[1].rng, "second snapshot block", "%s has more than one snapshot block", run.Address)
 	}
-	n := &reader{s: s, d: r.d, body: nested[0].body, schema: r.schema.blocks["snapshot"], inst: r.inst, prefix: "snapshot.", extra: nested[0].extra, header: nested[0].rng}
+	n := &reader{s: s, d: r.d, body: nested[0].body, schema: r.schema.blocks["snapshot"], inst: r.inst, prefix: "snapshot.", extra: nested[0].extra, header: nested[0].rng, own: map[string]field{}}
 	snap := &Snapshot{Path: n.relative("path")}
 	if snap.Path == "" {
 		snap.Path = "output/checkpoint-{step}"

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"io"
 	"strings"
 	"testing"
 )
@@ -13,7 +14,7 @@ func BenchmarkPlan(b *testing.B) {
 	p := newProject(b, hcl)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := p.plan().JSON(); err != nil {
+		if err := p.plan().WriteJSON(io.Discard); err != nil {
 			b.Fatal(err)
 		}
 	}

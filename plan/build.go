@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -15,18 +16,14 @@ func Build(ctx context.Context, in Input) (*Plan, error) {
 	if in.Config == nil || in.State == nil {
 		return nil, errors.New("a plan needs a configuration and a state")
 	}
-	st, err := in.State.Clone()
-	if err != nil {
-		return nil, err
-	}
 	basis, err := Basis(in.State)
 	if err != nil {
 		return nil, err
 	}
 	b := &builder{
-		ctx: ctx, in: in, st: st,
+		ctx: ctx, in: in, st: movable(in.State),
 		scopes: map[string]*scope{}, accounts: map[string]*account{}, targets: map[string]*resolved{},
-		volumes: map[string]VolumeSpec{},
+		volumes: map[string]VolumeSpec{}, steps: map[string]*Step{},
 		p: &Plan{
 			FormatVersion: FormatVersion, OverbrainerVersion: in.Version, Timestamp: in.Now.UTC(), Destroying: in.Destroy, RefreshOnly: in.RefreshOnly,
 			Project: Project{
@@ -48,13 +45,31 @@ func Build(ctx context.Context, in Input) (*Plan, error) {
 type builder struct {
 	ctx      context.Context
 	in       Input
-	st       *state.State // with the moves done
+	st       *state.State // with the moves done; its entries are the input's, and only read
 	p        *Plan
 	scopes   map[string]*scope
 	accounts map[string]*account
 	targets  map[string]*resolved
 	volumes  map[string]VolumeSpec // by address, as they will be
 	resolved []*resolved           // in the order they were met
+	steps    map[string]*Step      // by address
+	ended    map[string]*state.Run // the newest run that succeeded, by block; nil until it is asked for
+	buffer   []byte                // for reading files
+}
+
+// movable is a state whose entries can get other addresses; they themselves are
+// st's, and only to be read.
+func movable(st *state.State) *state.State {
+	next := *st
+	next.Resources = make(map[string]*state.Resource, len(st.Resources))
+	maps.Copy(next.Resources, st.Resources)
+	return &next
+}
+
+// take appends a step.
+func (b *builder) take(s *Step) {
+	b.p.Steps = append(b.p.Steps, s)
+	b.steps[s.Address] = s
 }
 
 func (b *builder) build() {

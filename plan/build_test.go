@@ -266,10 +266,7 @@ func TestPlanningTwiceGivesTheSameBytes(t *testing.T) {
 	p := newProject(t, hcl)
 	var first []byte
 	for range 5 {
-		data, err := p.plan().JSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := written(t, p.plan())
 		if bytes.ContainsAny(data, "\n") {
 			t.Error("more than one line")
 		}
@@ -413,7 +410,7 @@ check "budget" {
 	if plan.Cost.MaxUSD != nil || plan.Checks[0].Status == "pass" || plan.Applyable {
 		t.Errorf("max %v, checks %+v", plan.Cost.MaxUSD, plan.Checks)
 	}
-	if data, _ := plan.JSON(); !bytes.Contains(data, []byte(`"max_usd":null`)) {
+	if data := written(t, plan); !bytes.Contains(data, []byte(`"max_usd":null`)) {
 		t.Error("unknown is not null")
 	}
 	// A cost cap bounds what has no price.

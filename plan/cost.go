@@ -161,10 +161,11 @@ func liveCost(run *state.Run) RunCost {
 
 // expectedCost says what a run will probably cost, and by what that is known:
 // the last comparable run, else expected_hours. Never more than the most.
-func expectedCost(st *state.State, address string, spec *RunSpec, c RunCost) (*float64, string) {
+func (b *builder) expectedCost(step *Step) (*float64, string) {
+	spec, c := step.Run, step.Cost
 	var cost float64
 	var by string
-	last := comparable(st, address)
+	last := b.comparable(step.Address)
 	switch {
 	case c.MaxUSD != nil && *c.MaxUSD == 0:
 		return usd(0), ""
@@ -185,25 +186,30 @@ func expectedCost(st *state.State, address string, spec *RunSpec, c RunCost) (*f
 }
 
 // comparable gives the newest run that succeeded: of the address, else of
-// another instance of its block.
-func comparable(st *state.State, address string) *state.Run {
-	var own, sibling *state.Run
-	block := blockOf(address)
-	st.EachRun(func(addr string, run *state.Run) {
-		if run.Phase != state.Succeeded || run.CostUSD <= 0 || run.EndedAt == nil || blockOf(addr) != block {
-			return
+// another instance of its block; nil if there is none.
+func (b *builder) comparable(address string) *state.Run {
+	if r := b.st.Resources[address]; r != nil && r.Run != nil {
+		var own *state.Run
+		for _, run := range r.Run.Runs {
+			own = newer(own, run)
 		}
-		if addr == address && (own == nil || run.EndedAt.After(*own.EndedAt)) {
-			own = run
+		if own != nil {
+			return own
 		}
-		if sibling == nil || run.EndedAt.After(*sibling.EndedAt) {
-			sibling = run
-		}
-	})
-	if own != nil {
-		return own
 	}
-	return sibling
+	if b.ended == nil {
+		b.ended = map[string]*state.Run{}
+		b.st.EachRun(func(addr string, run *state.Run) { b.ended[blockOf(addr)] = newer(b.ended[blockOf(addr)], run) })
+	}
+	return b.ended[blockOf(address)]
+}
+
+// newer gives run where it succeeded, cost something and ended after last.
+func newer(last, run *state.Run) *state.Run {
+	if run.Phase != state.Succeeded || run.CostUSD <= 0 || run.EndedAt == nil || last != nil && !run.EndedAt.After(*last.EndedAt) {
+		return last
+	}
+	return run
 }
 
 // usd gives a sum of money, rounded up to a hundredth of a cent, so that a

@@ -24,7 +24,8 @@ func TestFreeIsAPriceAndNotUnknown(t *testing.T) {
 	if cost.MaxUSD == nil || *cost.MaxUSD != 0 || cost.HourlyUSD == nil || *cost.HourlyUSD != 0 {
 		t.Errorf("%+v", cost)
 	}
-	if expected, _ := expectedCost(&state.State{}, "run.x", &RunSpec{}, cost); expected == nil || *expected != 0 {
+	b := builder{st: &state.State{}}
+	if expected, _ := b.expectedCost(&Step{Address: "run.x", Run: &RunSpec{}, Cost: cost}); expected == nil || *expected != 0 {
 		t.Errorf("expected %v", expected)
 	}
 	if w, err := NewWalk(target, cat, offers); err != nil || len(w.Dearer()) > 0 {

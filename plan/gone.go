@@ -17,11 +17,11 @@ func (b *builder) planGone() {
 	for _, addr := range b.st.Addresses() {
 		r := b.st.Resources[addr]
 		switch {
-		case b.step(addr) != nil:
+		case b.steps[addr] != nil:
 		case r.Volume != nil:
-			b.p.Steps = append(b.p.Steps, b.goneVolume(addr, r))
+			b.take(b.goneVolume(addr, r))
 		default:
-			b.p.Steps = append(b.p.Steps, b.goneRun(addr, r))
+			b.take(b.goneRun(addr, r))
 		}
 	}
 }
@@ -91,7 +91,7 @@ func (b *builder) planDestroy() {
 	for _, addr := range b.st.Addresses() {
 		r := b.st.Resources[addr]
 		if r.Volume != nil {
-			b.p.Steps = append(b.p.Steps, b.destroyVolume(addr, r))
+			b.take(b.destroyVolume(addr, r))
 			continue
 		}
 		step := b.endRun(addr, r)
@@ -99,7 +99,7 @@ func (b *builder) planDestroy() {
 			b.errorAt(run.Range, addr+" must not be destroyed",
 				"lifecycle.prevent_destroy is set, and it has "+b.holdings(r.Run)+". Remove prevent_destroy, or limit the command with -target.")
 		}
-		b.p.Steps = append(b.p.Steps, step)
+		b.take(step)
 	}
 }
 
@@ -142,7 +142,7 @@ func (b *builder) planRefresh() {
 		} else {
 			b.refreshRun(step, r)
 		}
-		b.p.Steps = append(b.p.Steps, step)
+		b.take(step)
 	}
 }
 

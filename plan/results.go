@@ -105,7 +105,7 @@ func (b *builder) resultProblem(name string, want resultFile) string {
 	case b.in.Hash != nil:
 		sum, err = b.in.Hash(name)
 	case want.Size <= mostHashed:
-		sum, err = hashFile(b.in.Files, name)
+		sum, err = b.hashFile(name)
 	default:
 		return ""
 	}
@@ -118,14 +118,17 @@ func (b *builder) resultProblem(name string, want resultFile) string {
 	return ""
 }
 
-func hashFile(fsys fs.FS, name string) (string, error) {
-	f, err := fsys.Open(name)
+func (b *builder) hashFile(name string) (string, error) {
+	f, err := b.in.Files.Open(name)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = f.Close() }()
 	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
+	if b.buffer == nil {
+		b.buffer = make([]byte, 64<<10)
+	}
+	if _, err := io.CopyBuffer(sum, struct{ io.Reader }{f}, b.buffer); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil

@@ -19,7 +19,7 @@ const freshPod = time.Minute
 // planRuns makes the steps of the configured runs.
 func (b *builder) planRuns() {
 	for _, run := range b.in.Config.Runs {
-		b.p.Steps = append(b.p.Steps, b.planRun(run))
+		b.take(b.planRun(run))
 	}
 }
 
@@ -75,7 +75,7 @@ func (b *builder) price(step *Step, run *config.Run, cur *state.Run) {
 		b.target(run.Target) // for the catalog's changes
 		return
 	}
-	step.Cost.ExpectedUSD, step.Cost.ExpectedBy = expectedCost(b.st, step.Address, step.Run, step.Cost)
+	step.Cost.ExpectedUSD, step.Cost.ExpectedBy = b.expectedCost(step)
 }
 
 func (b *builder) place(step *Step, run *config.Run, spent float64) {
@@ -141,7 +141,7 @@ func (b *builder) freshPod(provider string) time.Duration {
 func (b *builder) pendingOf(run *config.Run) []string {
 	var list []string
 	for _, dep := range run.DependsOn {
-		if s := b.step(dep); s == nil || s.Action.Changes() || s.Action == Attach {
+		if s := b.steps[dep]; s == nil || s.Action.Changes() || s.Action == Attach {
 			list = append(list, dep)
 		}
 	}
@@ -149,15 +149,6 @@ func (b *builder) pendingOf(run *config.Run) []string {
 		return run.DependsOn
 	}
 	return list
-}
-
-func (b *builder) step(addr string) *Step {
-	for _, s := range b.p.Steps {
-		if s.Address == addr {
-			return s
-		}
-	}
-	return nil
 }
 
 // dependsOn gives the addresses that come before a run, its volume included.
@@ -201,8 +192,11 @@ func isLate(run *config.Run, input string) bool {
 }
 
 // publicInputs leaves out digests of sensitive values: a short one could be
-// guessed from its digest.
+// guessed from its digest. The map is not to be changed.
 func publicInputs(run *config.Run) map[string]string {
+	if len(run.Sensitive) == 0 && run.Inputs != nil {
+		return run.Inputs
+	}
 	inputs := map[string]string{}
 	for name, sum := range run.Inputs {
 		if !has(run.Sensitive, name) {

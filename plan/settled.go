@@ -103,12 +103,9 @@ func (p *Plan) movedFrom() func(address string) string {
 }
 
 // Moved gives the state with the moved blocks applied, for reading the
-// configuration again that has them.
-func Moved(st *state.State, moves []config.Move) (*state.State, error) {
-	next, err := st.Clone()
-	if err != nil {
-		return nil, err
-	}
+// configuration again that has them. Its entries are st's, and only to be read.
+func Moved(st *state.State, moves []config.Move) *state.State {
+	next := movable(st)
 	for _, m := range moves {
 		for _, addr := range next.Addresses() {
 			if to, ok := movedTo(addr, m.From, m.To); ok && next.Resources[to] == nil {
@@ -117,5 +114,5 @@ func Moved(st *state.State, moves []config.Move) (*state.State, error) {
 			}
 		}
 	}
-	return next, nil
+	return next
 }

@@ -17,7 +17,7 @@ func (b *builder) planVolumes() {
 		v := b.in.Config.Volumes[addr]
 		step := b.planVolume(v)
 		step.Cost.MonthlyUSD = monthlyOf(step.Volume, b.live(v.Provider, step.Volume.ID))
-		b.p.Steps = append(b.p.Steps, step)
+		b.take(step)
 		b.volumes[addr] = *step.Volume
 	}
 }

@@ -83,11 +83,10 @@ func planCommand(a *app) *command {
 // unapplyable.
 func (p *project) showPlan(pl *plan.Plan, asJSON bool) error {
 	if asJSON {
-		text, err := pl.JSON()
-		if err != nil {
+		if err := pl.WriteJSON(p.app.out); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(p.app.out, "%s\n", text)
+		_, err := fmt.Fprintln(p.app.out)
 		return err
 	}
 	if err := ui.Plan(p.app.out, pl, p.app.outLook()); err != nil {

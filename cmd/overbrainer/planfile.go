@@ -44,8 +44,7 @@ func (a *app) mayBecomePlan(name string) error {
 	case info.Size() == 0:
 		return nil // as mktemp makes it
 	}
-	var other *plan.FileError
-	if _, err := plan.ReadFile(a.path(name)); errors.As(err, &other) && other.Code == "not_a_plan" {
+	if ours, err := plan.IsFile(a.path(name)); err == nil && !ours {
 		return &problem{code: "plan_file", message: name + " is there already and is no plan file, so it is not replaced", hint: hint}
 	}
 	return nil
@@ -146,26 +145,13 @@ func (a *app) showPlanFile(ctx context.Context, name string, asJSON bool) error 
 		}
 		return ui.Plan(a.out, file.Plan, a.outLook())
 	}
-	text, err := file.Plan.JSON()
-	if err != nil {
-		return err
-	}
-	doc := map[string]json.RawMessage{}
-	if err := json.Unmarshal(text, &doc); err != nil {
-		return err
-	}
 	reasons := []string{}
 	for _, s := range stale {
 		reasons = append(reasons, s.Code)
 	}
-	if doc["stale"], err = json.Marshal(reasons); err != nil {
+	if err := file.WriteJSON(a.out, reasons); err != nil {
 		return err
 	}
-	if doc["fingerprints"], err = json.Marshal(file.Fingerprints); err != nil {
-		return err
-	}
-	if doc["digests"], err = json.Marshal(file.Digests()); err != nil {
-		return err
-	}
-	return ui.JSONLine(a.out, doc)
+	_, err = fmt.Fprintln(a.out)
+	return err
 }

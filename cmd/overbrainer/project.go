@@ -87,10 +87,7 @@ func (p *project) load(ctx context.Context, in inputs, how reading) error {
 		return err
 	}
 	// What moved blocks rename is known by its new name when it is read again.
-	moved, err := plan.Moved(p.st, p.cfg.Moved)
-	if err != nil {
-		return err
-	}
+	moved := plan.Moved(p.st, p.cfg.Moved)
 	opt.Volume = plan.VolumeIDs(moved)
 	if !how.ending {
 		opt.Settled = plan.Settled(moved, how.replace)

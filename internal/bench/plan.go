@@ -13,20 +13,27 @@ import (
 	"github.com/overbrainer/overbrainer/state"
 )
 
-// plans measures plans of 1, 1,000 and 10,000 runs by for_each, new ones and
-// ones that are all in the state, against a simulator that runs already.
+// plans measures plans of 1, 1,000 and 10,000 runs by for_each against a
+// simulator that runs already: new ones, ones that are all in the state, and
+// ones that are and changed.
 func plans(b *bench) {
-	sizes := []int{1, 1000, 10_000}
+	const job = "mkdir -p output && echo $KEY >output/key"
+	sizes, kinds := []int{1, 1000, 10_000}, []string{"", "state-", "again-"}
 	var things []func() usage
-	for _, withState := range []bool{false, true} {
+	for _, kind := range kinds {
 		for _, n := range sizes {
 			p := b.project(strconv.Itoa(n))
-			p.write("overbrainer.hcl", hcl(n, "mkdir -p output && echo $KEY >output/key"))
+			p.write("overbrainer.hcl", hcl(n, job))
 			p.simulate()
 			args := []string{"plan"}
-			if withState {
+			if kind != "" {
 				p.succeed()
-				args = []string{"plan", "-detailed-exitcode"} // fails where it is not all there
+			}
+			switch kind {
+			case "state-":
+				args = append(args, "-detailed-exitcode") // fails where it is not all there
+			case "again-":
+				p.write("overbrainer.hcl", hcl(n, job+" # changed"))
 			}
 			things = append(things, func() usage { return b.program(p.command(args...)) })
 		}
@@ -36,13 +43,17 @@ func plans(b *bench) {
 		things = append(things, peer)
 	}
 	m := b.often(b.runs, things...)
-	rows := [][]string{{"plan of", "time", "peak memory", "with state", "peak memory"}}
+	rows := [][]string{{"plan of", "time", "peak memory", "with state", "peak memory", "all again", "peak memory"}}
 	for i, n := range sizes {
-		fresh, later := m[i], m[i+len(sizes)]
-		rows = append(rows, []string{fmt.Sprint(n, " runs"), show(fresh.wall), mb(fresh.rss), show(later.wall), mb(later.rss)})
+		row := []string{fmt.Sprint(n, " runs")}
+		for k := range kinds {
+			took := m[i+k*len(sizes)]
+			row = append(row, show(took.wall), mb(took.rss))
+		}
+		rows = append(rows, row)
 	}
 	if havePeer {
-		rows = append(rows, []string{"terraform, 1000", show(m[len(m)-1].wall), mb(m[len(m)-1].rss), "", ""})
+		rows = append(rows, []string{"terraform, 1000", show(m[len(m)-1].wall), mb(m[len(m)-1].rss), "", "", "", ""})
 	}
 	b.table("Plan", rows...)
 	if havePeer {
@@ -51,7 +62,7 @@ func plans(b *bench) {
 		b.goal("plan_1000", atMost("more", (m[1].wall-m[0].wall).Seconds(), 0.3, "s"))
 	}
 	var bounds []bound
-	for i, how := range []string{"", "state-"} {
+	for i, how := range kinds {
 		thousand, most := m[3*i+1], m[3*i+2]
 		bounds = append(bounds,
 			atMost(how+"time", ratio(most.wall, thousand.wall), 12, "x"),

@@ -30,11 +30,13 @@ func JSONEvents(w io.Writer, p *plan.Plan) (Events, error) {
 	if p == nil {
 		return v, nil
 	}
-	text, err := p.JSON()
-	if err != nil {
+	if _, err := fmt.Fprintf(w, "{\"format_version\":%q,\"type\":\"plan\",\"plan\":", plan.FormatVersion); err != nil {
 		return nil, err
 	}
-	_, err = fmt.Fprintf(w, "{\"format_version\":%q,\"type\":\"plan\",\"plan\":%s}\n", plan.FormatVersion, strings.TrimSpace(string(text)))
+	if err := p.WriteJSON(w); err != nil {
+		return nil, err
+	}
+	_, err := fmt.Fprintln(w, "}")
 	return v, err
 }
 
