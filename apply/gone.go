@@ -36,11 +36,11 @@ func (r *runner) goneWith(ctx context.Context, id string, created time.Time, wai
 			return false, err
 		}
 	}
-	list, err := r.rented.Provider.ListPods(ctx)
+	pods, err := r.s.listPodsUntil(ctx, r.provider)
 	if err != nil {
 		return false, err
 	}
-	for _, pod := range list.Pods {
+	for _, pod := range pods {
 		if pod.ID == id {
 			return false, fmt.Errorf("pod %s is listed although a read does not know it", id)
 		}

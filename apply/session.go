@@ -38,6 +38,7 @@ type session struct {
 	// running names what goes on without us, for a sudden end.
 	running map[string]string
 	looks   map[string]*looks // by provider
+	lists   map[string]*lists // by provider
 }
 
 func (e *Engine) open(ctx context.Context, operation string, lockTimeout time.Duration) *session {
@@ -61,7 +62,7 @@ func (e *Engine) open(ctx context.Context, operation string, lockTimeout time.Du
 		Engine: &engine, ctx: ctx, operation: operation, lockTimeout: lockTimeout,
 		stop: make(chan struct{}), abandon: make(chan struct{}), ended: make(chan struct{}),
 		skews: map[string]time.Duration{}, skewWarned: map[string]bool{}, running: map[string]string{},
-		looks: map[string]*looks{},
+		looks: map[string]*looks{}, lists: map[string]*lists{},
 	}
 	s.claims = newClaimSet(s)
 	s.endSession = func(context.Context) error { return nil }
@@ -128,13 +129,28 @@ func (s *session) noteClock(provider string, server time.Time) {
 	}
 }
 
-// listPods reads every pod of the provider's account.
+// listPods gives every pod of the provider's account as it is now.
 func (s *session) listPods(name string) ([]providers.Pod, error) {
+	return s.listPodsUntil(s.steady(), name)
+}
+
+func (s *session) listPodsUntil(ctx context.Context, name string) ([]providers.Pod, error) {
 	rented, err := s.provider(name)
 	if err != nil {
 		return nil, err
 	}
-	list, err := rented.Provider.ListPods(s.steady())
+	s.mu.Lock()
+	l := s.lists[name]
+	if l == nil {
+		l = &lists{read: func() ([]providers.Pod, error) { return s.readPods(name, rented.Provider) }}
+		s.lists[name] = l
+	}
+	s.mu.Unlock()
+	return l.get(ctx)
+}
+
+func (s *session) readPods(name string, provider providers.Provider) ([]providers.Pod, error) {
+	list, err := provider.ListPods(s.steady())
 	if err != nil {
 		return nil, err
 	}
