@@ -37,6 +37,7 @@ type podLog struct {
 	size   int64
 	full   bool
 	cursor string
+	before string // the cursor before it; "" when that is not known
 	last   string
 	// verdict is what the pod's guard said of itself, deleting why it deletes
 	// the pod; both "" and zero before.
@@ -93,7 +94,8 @@ func (r *runner) readLogs(ctx context.Context, l *podLog) {
 }
 
 // drainLogs reads what the log has until now, for a moment at most, and ends
-// the capture.
+// the capture. It begins one line back: the end of a log shows by silence, and
+// after a line that comes for certain a short one does.
 func (r *runner) drainLogs() {
 	l := r.logs
 	if l == nil {
@@ -111,7 +113,13 @@ func (r *runner) drainLogs() {
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
-		_ = r.rented.Provider.PodLogs(ctx, providers.LogRequest{PodID: l.podID, Cursor: l.at()}, l.take)
+		from, known := l.lineBack()
+		_ = r.rented.Provider.PodLogs(ctx, providers.LogRequest{PodID: l.podID, Cursor: from}, func(line providers.LogLine) error {
+			if known != "" && line.Cursor == known {
+				return nil
+			}
+			return l.take(line)
+		})
 	}()
 	select {
 	case <-finished:
@@ -222,6 +230,17 @@ func (l *podLog) at() string {
 	return l.cursor
 }
 
+// lineBack gives the cursor before the last line, and that line's, which comes
+// again then; where only the last one is known, it and "".
+func (l *podLog) lineBack() (from, known string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.before == "" {
+		return l.cursor, ""
+	}
+	return l.before, l.cursor
+}
+
 // take keeps one line.
 func (l *podLog) take(line providers.LogLine) error {
 	l.mu.Lock()
@@ -249,7 +268,9 @@ func (l *podLog) take(line providers.LogLine) error {
 		l.last = l.redact.String(safetext.OneLine(line.Text))
 	}
 	if line.Cursor != "" && validCursor(line.Cursor) && !l.full {
-		l.cursor = line.Cursor
+		if line.Cursor != l.cursor {
+			l.before, l.cursor = l.cursor, line.Cursor
+		}
 		if now := l.now(); now.Sub(l.moved) >= time.Second {
 			l.moved = now
 			l.saveCursor()

@@ -12,10 +12,10 @@ import (
 func resume(b *bench) {
 	l := remotetest.Load{Name: "resume", Count: 1, Size: 2 << 30}
 	s := b.site(l, true)
-	whole := b.into(func(target string) error { return pull(b.ctx, b.dial(s), s, target) })
+	whole := b.into(l.Count, func(target string) error { return pull(b.ctx, b.dial(s), s, target) })
 	rest := func() usage {
 		var second time.Duration
-		b.into(func(target string) error {
+		b.into(l.Count, func(target string) error {
 			c := b.dial(s)
 			s.proxy.CutAfter(int64(l.Size) / 2)
 			if err := pull(b.ctx, c, s, target); err == nil {

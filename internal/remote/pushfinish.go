@@ -88,10 +88,28 @@ func (f *folder) place(b *strings.Builder, prefix string) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
+	for group := range slices.Chunk(names, 500) {
+		f.placeFolders(b, prefix, group)
+	}
+}
+
+// placeFolders moves those folders that are not there yet by one command, and
+// the content of each other one, which is still where it was then.
+func (f *folder) placeFolders(b *strings.Builder, prefix string, names []string) {
+	to := quoteAfter(`"$d"`, "/"+prefix)
+	b.WriteString("set --\nfor n in")
+	for _, name := range names {
+		b.WriteByte(' ')
+		quoteTo(b, name)
+	}
+	fmt.Fprintf(b, `; do
+if [ ! -e %[1]s"$n" ] && [ ! -h %[1]s"$n" ]; then set -- "$@" %[2]s"$n"; fi
+done
+[ $# -eq 0 ] || mv "$@" %[1]s || fail %[1]s
+`, to, Quote("./"+prefix))
 	for _, name := range names {
 		inner := prefix + name
-		from, to := Quote("./"+inner), quoteAfter(`"$d"`, "/"+inner)
-		fmt.Fprintf(b, "if [ ! -e %s ] && [ ! -h %s ]; then mv %s %s || fail %s; else\n", to, to, from, to, to)
+		fmt.Fprintf(b, "if [ -d %s ]; then\n", Quote("./"+inner))
 		f.folders[name].place(b, inner+"/")
 		b.WriteString(":\nfi\n")
 	}

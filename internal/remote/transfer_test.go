@@ -62,6 +62,25 @@ func TestPush(t *testing.T) {
 	})
 }
 
+// TestPushIntoFilledDirectory: new directories come beside those that are there,
+// of which nothing else is touched.
+func TestPushIntoFilledDirectory(t *testing.T) {
+	servers(t, func(t *testing.T, s *remotetest.Server) {
+		src, dst := t.TempDir(), t.TempDir()
+		files := map[string][]byte{"a/x": []byte("new"), "a/in/y": []byte("1"), "a/in 2/z": []byte("2"), "-b'/c/d": []byte("3"), "e/f": []byte("4")}
+		list := tree(t, src, files)
+		files["a/kept"], files["a/in 2/kept"] = []byte("old"), []byte("old")
+		put(t, dst, "a/kept", files["a/kept"], false)
+		put(t, dst, "a/in 2/kept", files["a/in 2/kept"], false)
+		put(t, dst, "a/x", []byte("replaced"), false)
+		push := Push{Dir: dst, Staging: dst + "/.staging", Files: list, Open: opener(src)}
+		if err := dial(t, s, nil).Push(within(t, time.Minute), push); err != nil {
+			t.Fatal(err)
+		}
+		same(t, dst, files)
+	})
+}
+
 func isExec(t *testing.T, file string, want bool) {
 	t.Helper()
 	info, err := os.Stat(file)
