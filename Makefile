@@ -10,7 +10,7 @@ BENCH    ?=
 COUNT    ?= 6
 GOBENCH  ?= ^Benchmark(Load10k|Plan|Encode|Decode|Update|Manifest|Tar|Events)$$
 
-.PHONY: all build install quickstart transcript setup test test-all crash crash-faults chaos bench bench-go lint cross licences vuln release policy guard generate generate-check fmt clean
+.PHONY: all build install quickstart transcript reference setup test test-all crash crash-faults chaos bench bench-go lint cross licences vuln release policy guard generate generate-check fmt clean
 
 all: build
 
@@ -25,6 +25,9 @@ quickstart: build ## a real training job on the local simulator, from plan to ve
 
 transcript: build ## records docs/transcript.md anew; needs tmux
 	sh scripts/record.sh "$(CURDIR)/$(BINARY)"
+
+reference: build ## docs/reference anew, from the program's own tables
+	$(BINARY) manual bin/manual && mkdir -p docs/reference && cp bin/manual/reference/* docs/reference/
 
 setup: ## what the tests need, by apt where it is missing
 	sh scripts/setup.sh

@@ -99,11 +99,7 @@ func (g *graph) priorResults() {
 	if err != nil {
 		return
 	}
-	for _, address := range st.Addresses() {
-		if run := currentRun(st, address); run != nil && run.Phase.Ended() {
-			g.done[address] = g.s.resultOf(st.Resources[address].Provider, run)
-		}
-	}
+	g.done = g.s.results(st)
 }
 
 func (g *graph) visit(n *node) {

@@ -43,7 +43,9 @@ func (r *runner) place(shown []plan.Offer) error {
 	}
 	if w.unclear > 0 || r.unfinished() {
 		r.sweepOthers()
-		r.warnf("some create calls were not answered clearly (%s); a pod may still appear, the next apply, destroy or sweep finds it", strings.Join(r.unfinishedNames(), ", "))
+		if names := r.unfinishedNames(); len(names) > 0 {
+			r.warnf("some create calls were not answered clearly (%s); a pod may still appear, the next apply, destroy or sweep finds it", strings.Join(names, ", "))
+		}
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -42,6 +43,7 @@ func readSources(dir string, given map[string][]byte) (map[string][]byte, hcl.Di
 	sources := map[string][]byte{}
 	for _, entry := range entries {
 		if !isSource(entry.Name()) {
+			diags = append(diags, overlooked(dir, entry.Name())...)
 			continue
 		}
 		if len(sources) == maxFiles {
@@ -56,9 +58,27 @@ func readSources(dir string, given map[string][]byte) (map[string][]byte, hcl.Di
 	}
 	if len(sources) == 0 && !diags.HasErrors() {
 		detail := fmt.Sprintf("%s holds no %s and no file that ends in %s; overbrainer init writes one", dir, MainFile, Suffix)
-		return nil, hcl.Diagnostics{plain("no configuration", detail)}
+		return nil, append(diags, plain("no configuration", detail))
 	}
 	return sources, append(diags, checkSizes(sources)...)
+}
+
+// ownBlock begins blocks that no other tool's file has.
+var ownBlock = regexp.MustCompile(`(?m)^[ \t]*(?:run|target|cap)[ \t]+"[^"\n]*"[ \t]*\{`)
+
+// overlooked warns of a file that looks like configuration and has another name.
+func overlooked(dir, name string) hcl.Diagnostics {
+	if !strings.HasSuffix(name, ".hcl") || strings.HasSuffix(name, VarsFile) || strings.HasSuffix(name, autoSuffix) {
+		return nil
+	}
+	text, err := readBounded(filepath.Join(dir, name), maxFileBytes)
+	if err != nil || !ownBlock.Match(text) {
+		return nil
+	}
+	d := at(fileRange(name), "a file is not read", fmt.Sprintf("%s looks like configuration, but only %s and files that end in %s are read; call it %s",
+		name, MainFile, Suffix, strings.TrimSuffix(name, ".hcl")+Suffix))
+	d.Severity = hcl.DiagWarning
+	return hcl.Diagnostics{d}
 }
 
 func checkSizes(sources map[string][]byte) hcl.Diagnostics {

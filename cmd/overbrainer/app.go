@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/overbrainer/overbrainer/internal/safetext"
@@ -33,6 +34,7 @@ type app struct {
 	noColor  bool
 	stop     *signals
 	logs     *logging
+	waits    sync.Once // told that a provider is waited for
 }
 
 func newApp(args []string) (*app, error) {
@@ -124,6 +126,21 @@ func (a *app) look(f *os.File) ui.Look {
 
 func (a *app) outLook() ui.Look { return a.look(os.Stdout) }
 func (a *app) errLook() ui.Look { return a.look(os.Stderr) }
+
+// tellWaiting says once, to people, that a command waits for a provider that has
+// not answered for a while. done ends that.
+func (a *app) tellWaiting(provider string) (done func()) {
+	if a.json {
+		return func() {}
+	}
+	t := time.AfterFunc(muteLimit, func() {
+		a.waits.Do(func() { fmt.Fprintf(a.err, "Waiting for an answer of provider %s ...\n", provider) })
+	})
+	return func() { t.Stop() }
+}
+
+// muteLimit is how long a command may say nothing while it waits.
+const muteLimit = 4 * time.Second
 
 // masked hides known secrets in what is written. Text for people is also
 // searched for what looks like a secret; JSON is not, since masking a digest

@@ -66,6 +66,7 @@ func (p *project) catalog(ctx context.Context, name string, q providers.CatalogQ
 	if err != nil {
 		return providers.Catalog{}, err
 	}
+	defer p.app.tellWaiting(name)()
 	return r.Catalog(ctx, q)
 }
 
@@ -74,6 +75,7 @@ func (p *project) listPods(ctx context.Context, name string) (providers.PodList,
 	if err != nil {
 		return providers.PodList{}, err
 	}
+	defer p.app.tellWaiting(name)()
 	return r.ListPods(ctx)
 }
 
@@ -98,6 +100,7 @@ func (p *project) listVolumes(ctx context.Context, name string) ([]providers.Vol
 	if err != nil || !p.rented[name].Description.Has(providers.CapVolumes) {
 		return nil, err
 	}
+	defer p.app.tellWaiting(name)()
 	return r.ListVolumes(ctx)
 }
 

@@ -28,7 +28,7 @@ func destroyCommand(a *app) *command {
 			f.boolean(&discard, "discard-results", "do not collect results first")
 			f.boolean(&takeOver, "take-over", "end the work of other processes on what is removed")
 			ef.register(f)
-			o.register(f)
+			o.registerEnding(f)
 		},
 		run: func(ctx context.Context, _ []string) error {
 			if !auto && !a.asks(o.ask) {

@@ -87,7 +87,7 @@ func checkShown(t *testing.T, b block) {
 		t.Fatalf("nobody knows what %q behind the fence means", b.mark)
 	}
 	dir := t.TempDir()
-	for _, name := range []string{"train.py", "prepare.py", "axolotl.yaml", "data/iris.csv", "data/train.jsonl"} {
+	for _, name := range []string{"train.py", "prepare.py", "overbrainer_job.py", "axolotl.yaml", "data/iris.csv", "data/train.jsonl"} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)

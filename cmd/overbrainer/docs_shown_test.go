@@ -73,7 +73,7 @@ func TestShownCommandsExist(t *testing.T) {
 		}
 		for _, m := range inlineCall.FindAllStringSubmatch(string(data), -1) {
 			words := strings.Fields(m[1])
-			if strings.HasPrefix(words[1], "-") || strings.HasPrefix(words[1], "[") || internalCommand(words[1]) || isGroup(words[1:]) {
+			if strings.HasPrefix(words[1], "-") || strings.ContainsAny(words[1][:1], "[{") || internalCommand(words[1]) || isGroup(words[1:]) {
 				continue
 			}
 			c := commandOf(t, words[1:])

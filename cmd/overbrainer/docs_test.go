@@ -27,6 +27,24 @@ func TestProviderIsDocumented(t *testing.T) {
 	}
 }
 
+// TestReferenceIsCurrent: docs/reference is what the program's tables say.
+func TestReferenceIsCurrent(t *testing.T) {
+	a := &app{environ: func(string) string { return "" }}
+	all := make([]*command, 0, len(commands))
+	for _, of := range commands {
+		all = append(all, of(a))
+	}
+	for name, want := range map[string]string{"commands.md": commandReference(all), "language.md": languageReference()} {
+		data, err := os.ReadFile("../../docs/reference/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(data) != want {
+			t.Errorf("docs/reference/%s is not what the program says: make reference", name)
+		}
+	}
+}
+
 // TestCommandsAreDocumented: every command has its section in
 // docs/commands.md, with every flag of it there or among those in common; and
 // nothing is documented that is not there.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -62,8 +63,15 @@ func (f *flags) float(to *float64, name, arg, text string) {
 }
 
 func (f *flags) duration(to *time.Duration, name, text string) {
-	f.fs().DurationVar(to, name, *to, "")
-	f.doc(name, "=DURATION", text, "a duration, as in 90s, 10m or 1h30m")
+	f.fs().Func(name, "", func(s string) error {
+		d, err := time.ParseDuration(s)
+		if err == nil && d < 0 {
+			return errors.New("it is negative")
+		}
+		*to = d
+		return err
+	})
+	f.doc(name, "=DURATION", text, "a duration of 0 or more, as in 90s, 10m or 1h30m")
 }
 
 // many may be given several times.

@@ -11,9 +11,10 @@ import (
 	"time"
 )
 
-// manual writes what a package of the program holds besides it, all from the
-// table of commands: a manual page for each command, and the completion
-// scripts. `overbrainer manual DIR` is called by the making of a release.
+// manual writes what a package of the program holds besides it, and what docs/
+// holds of the program, all from its own tables: a manual page for each command,
+// the completion scripts, the reference. `overbrainer manual DIR` is called by
+// the making of a release and by make reference.
 func (a *app) manual(args []string) int {
 	if len(args) != 1 {
 		return a.fail(&usageError{text: "manual takes a directory"})
@@ -28,6 +29,7 @@ func (a *app) manual(args []string) int {
 		all = append(all, make(a))
 	}
 	date := a.manualDate()
+	files["reference/commands.md"], files["reference/language.md"] = commandReference(all), languageReference()
 	files["man/overbrainer.1"] = a.mainPage(date, all)
 	for _, c := range all {
 		files["man/"+pageName(c)+".1"] = c.page(date, all)

@@ -24,12 +24,17 @@ type planning struct {
 }
 
 func (o *planning) register(f *flags) {
+	o.registerEnding(f)
+	f.many(&o.replace, "replace", "ADDR", "run this address again")
+	f.boolean(&o.refreshOnly, "refresh-only", "only bring the state up to what exists")
+}
+
+// registerEnding declares those flags that mean something to destroying, too.
+func (o *planning) registerEnding(f *flags) {
 	o.inputs.register(f)
 	o.refresh = true
 	f.many(&o.targets, "target", "ADDR", "only this address and what it depends on")
-	f.many(&o.replace, "replace", "ADDR", "run this address again")
 	f.boolean(&o.refresh, "refresh", "do not ask the provider what exists")
-	f.boolean(&o.refreshOnly, "refresh-only", "only bring the state up to what exists")
 }
 
 // none refuses the flags that make a plan where there is one already: it is

@@ -206,7 +206,9 @@ func (p *project) configure(ctx context.Context, names map[string]bool) error {
 			continue
 		}
 		wg.Go(func() {
+			told := p.app.tellWaiting(name)
 			rented, problems, err := p.startProvider(ctx, name)
+			told()
 			mu.Lock()
 			defer mu.Unlock()
 			diags = append(diags, problems...)

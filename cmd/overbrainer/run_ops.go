@@ -109,10 +109,13 @@ func podRmCommand(a *app) *command {
 				return err
 			}
 			defer func() { acc.close() }()
-			if _, run, err := findRun(acc.st, id); err == nil {
+			_, run, unknown := findRun(acc.st, id)
+			if unknown == nil {
 				id = run.ID
 			}
-			if err := a.confirm(auto, "Every pod of run "+id+" is deleted. Results that are only there are lost.\n"); err != nil {
+			// Of an unknown run nothing is deleted without -force.
+			refused := unknown != nil && !force
+			if err := a.confirm(auto || refused, "Every pod of run "+id+" is deleted. Results that are only there are lost.\n"); err != nil {
 				return err
 			}
 			return acc.execute(ef, nil, func(e *apply.Engine) (apply.Outcome, error) {

@@ -25,7 +25,7 @@ var befalls = []struct {
 	meet  func(*troubled)
 	exits []int
 }{
-	{"the provider is killed", plainly, killProvider, []int{0, 1}},
+	{"the provider is killed", plainly, killProvider, []int{0}},
 	{"SIGHUP", plainly, func(x *troubled) { _ = x.cmd.Process.Signal(syscall.SIGHUP) }, []int{130, 0}},
 	{"nobody reads the output", throughPipe, func(x *troubled) { _ = x.reader.Close() }, []int{130, 0, 1}},
 	{"the terminal is closed", onTerminal, func(x *troubled) { _ = x.master.Close() }, []int{130, 0, 1}},

@@ -30,11 +30,30 @@ cap "evening" {
 run "sft" {
   target  = target.gpu
   cap     = cap.evening
-  upload  = ["axolotl.yaml", "data/train.jsonl"]
-  command = ["axolotl", "train", "axolotl.yaml", "--base-model", var.base_model]
-  env     = { AXOLOTL_DO_NOT_TRACK = "1" }
+  upload  = ["axolotl.yaml", "data/train.jsonl", "overbrainer_axolotl.py", "overbrainer_job.py"]
   secrets = { HF_TOKEN = secret.hf }
   outputs = ["output/**", "!output/checkpoint-*/**"]
+
+  # A string goes to sh: where there is a snapshot, training goes on from it.
+  command = <<-EOT
+    set -- --base-model "$BASE_MODEL"
+    if [ -n "$OVERBRAINER_RESUME_DIR" ]; then
+      set -- "$@" --resume-from-checkpoint "$OVERBRAINER_RESUME_DIR"
+    fi
+    exec axolotl train axolotl.yaml "$@"
+  EOT
+  env = {
+    BASE_MODEL           = var.base_model
+    PYTHONPATH           = "." # where the plugin of axolotl.yaml is
+    AXOLOTL_DO_NOT_TRACK = "1"
+  }
+
+  # run stop, or the end of time or money, saves a checkpoint first; the next
+  # apply goes on from it.
+  snapshot {
+    path  = "output/checkpoint-{step}"
+    grace = "10m"
+  }
 }
 
 output "adapter" {

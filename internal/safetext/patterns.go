@@ -2,6 +2,7 @@ package safetext
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -30,35 +31,88 @@ var (
 	lowerPattern = regexp.MustCompile(`(?i)\b((?:[a-z0-9_-]*(?:api[_-]?key|password|passwd|client[_-]?secret|secret[_-]?key|` +
 		`access[_-]?key|access[_-]?token|auth[_-]?token))["']?[ \t]*[:=][ \t]*)` + valuePattern)
 	bearerPattern = regexp.MustCompile(`(?i)\b(bearer[ \t]+)[A-Za-z0-9._~+/=-]{8,}`)
-	base64Pattern = regexp.MustCompile(`[A-Za-z0-9+/_-]{200,}={0,2}`)
-	linePattern   = regexp.MustCompile(`(?m)^([ \t]*)([A-Za-z0-9+/]{40,}={0,2})([ \t]*\r?)$`)
 )
 
 const valuePattern = `("(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|[^\s"',;&]+)`
 
-// maskPatterns masks what looks like a credential.
+// maskPatterns masks what looks like a credential. An expression is tried only
+// where the words that it needs are there: most lines have none of them.
 func maskPatterns(s string) string {
 	if len(s) < minSecret {
 		return s
 	}
-	s = tokenPattern.ReplaceAllString(s, "${1}"+Mask)
-	if strings.ContainsAny(s, "=:") {
+	lower := strings.ToLower(s)
+	if containsOne(lower, "rpa_", "rps_", "hf_") {
+		s = tokenPattern.ReplaceAllString(s, "${1}"+Mask)
+	}
+	if strings.ContainsAny(s, "=:") && containsOne(lower, "key", "token", "secret", "passw") {
 		for _, p := range []*regexp.Regexp{assignPattern, fieldPattern, lowerPattern} {
 			s = p.ReplaceAllString(s, "${1}"+Mask)
 		}
 	}
-	s = bearerPattern.ReplaceAllString(s, "${1}"+Mask)
+	if strings.Contains(lower, "bearer") {
+		s = bearerPattern.ReplaceAllString(s, "${1}"+Mask)
+	}
 	if len(s) < lineBase64 {
 		return s
 	}
-	if len(s) >= longBase64 {
-		s = base64Pattern.ReplaceAllStringFunc(s, maskMixed)
-	}
-	return linePattern.ReplaceAllStringFunc(s, func(line string) string {
-		part := linePattern.FindStringSubmatch(line)
-		return part[1] + maskMixed(part[2]) + part[3]
-	})
+	return maskLines(maskRuns(s))
 }
+
+func containsOne(s string, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
+}
+
+// maskRuns masks long base64 text, in either alphabet, wherever it stands.
+func maskRuns(s string) string {
+	var b strings.Builder
+	done := 0
+	for i := 0; i < len(s); i++ {
+		from := i
+		for i < len(s) && (isBase64(s[i]) || s[i] == '_' || s[i] == '-') {
+			i++
+		}
+		if i-from < longBase64 {
+			continue
+		}
+		for pad := 0; pad < 2 && i < len(s) && s[i] == '='; pad++ {
+			i++
+		}
+		b.WriteString(s[done:from])
+		b.WriteString(maskMixed(s[from:i]))
+		done = i
+		i-- // what follows is looked at as well
+	}
+	if done == 0 {
+		return s
+	}
+	b.WriteString(s[done:])
+	return b.String()
+}
+
+// maskLines masks base64 text that is a whole line.
+func maskLines(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		body := strings.Trim(line, " \t\r\n")
+		if text := strings.TrimSuffix(strings.TrimSuffix(body, "="), "="); len(text) >= lineBase64 && allBase64(text) {
+			line = strings.Replace(line, body, maskMixed(body), 1)
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+func allBase64(s string) bool {
+	for i := range len(s) {
+		if !isBase64(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func isBase64(c byte) bool { return isAlphanumeric(c) || c == '+' || c == '/' }
 
 // maskMixed masks text that holds both a letter and a digit: a row of one
 // character is a ruler, not a key.

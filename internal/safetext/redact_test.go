@@ -31,6 +31,8 @@ func TestString(t *testing.T) {
 		{"bearer", "Authorization: Bearer abcdefgh123", "Authorization: Bearer ***"},
 		{"numbers of tokens are no secret", "tokens=4096 max_tokens: 12 keys: 3", "tokens=4096 max_tokens: 12 keys: 3"},
 		{"long base64", "value " + blob + " end", "value *** end"},
+		{"padded base64, twice", blob + "==" + blob + "=x", "******x"},
+		{"line of base64, padded", "  " + blob[:42] + "==\t\r\nb", "  ***\t\r\nb"},
 		{"line of base64", "a\n  " + blob[:44] + "\nb", "a\n  ***\nb"},
 		{"ruler", strings.Repeat("-", 60), strings.Repeat("-", 60)},
 		{"word", strings.Repeat("a", 60), strings.Repeat("a", 60)},

@@ -30,13 +30,17 @@ type client struct {
 	calls atomic.Uint64 // names of the calls
 	// crashed tells what is known of a process that ended; nil where the
 	// provider is not a process of ours.
-	crashed func(ctx context.Context) (message, detail string, ended bool)
+	crashed func() (message, detail string, ended bool)
 }
 
 var _ providers.Provider = (*client)(nil)
 
 // fail gives an error its meaning.
 func (c *client) fail(ctx context.Context, op string, effect bool, err error) error {
+	var unsent *providers.Error
+	if errors.As(err, &unsent) {
+		return unsent
+	}
 	if e, ok := fromStatus(err); ok {
 		return e
 	}
@@ -44,7 +48,7 @@ func (c *client) fail(ctx context.Context, op string, effect bool, err error) er
 	if c.crashed == nil || e.Kind == providers.Invalid || e.Kind == providers.Unimplemented {
 		return e
 	}
-	if message, detail, ended := c.crashed(ctx); ended {
+	if message, detail, ended := c.crashed(); ended {
 		e.Message, e.Detail = message, detail
 	}
 	return e

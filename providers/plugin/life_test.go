@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,7 +45,7 @@ func gone(pid int) bool {
 
 // killedParent starts a parent with a plugin, kills it at once or after ready
 // says so, and gives the process IDs of both.
-func killedParent(t *testing.T, kind, effects string, ready func() bool) (parent, child int) {
+func killedParent(t *testing.T, kind, effects string, ready func(child int) bool) (parent, child int) {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -65,7 +66,7 @@ func killedParent(t *testing.T, kind, effects string, ready func() bool) (parent
 		t.Fatalf("parent said %q: %v", line, err)
 	}
 	if ready != nil {
-		eventually(t, 10*time.Second, "effect begun", ready)
+		eventually(t, 10*time.Second, "effect begun", func() bool { return ready(pid) })
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
@@ -92,12 +93,29 @@ func TestNoChildOutlivesItsParent(t *testing.T) {
 	}
 }
 
+// A stopped process cannot see that its parent is gone until the kernel wakes it.
+func TestNoStoppedChildOutlivesItsParent(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells a child of its parent's end")
+	}
+	dir := t.TempDir()
+	var stopped int
+	_, pid := killedParent(t, "memory", dir, func(child int) bool {
+		stopped = child
+		return syscall.Kill(child, syscall.SIGSTOP) == nil
+	})
+	if pid != stopped {
+		t.Fatalf("stopped %d, not %d", stopped, pid)
+	}
+	eventually(t, 5*time.Second, "child gone", func() bool { return gone(pid) })
+}
+
 func TestEffectInFlightIsFinishedWithoutParent(t *testing.T) {
 	dir := t.TempDir()
 	has := func(name string) func() bool {
 		return func() bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }
 	}
-	_, pid := killedParent(t, "slow create", dir, has("begun"))
+	_, pid := killedParent(t, "slow create", dir, func(int) bool { return has("begun")() })
 	eventually(t, 5*time.Second, "child gone", func() bool { return gone(pid) })
 	if !has("finished")() {
 		t.Error("the child ended in the middle of the effect")

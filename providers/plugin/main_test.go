@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,10 +49,30 @@ func serveChild(kind string) int {
 		fmt.Fprintf(os.Stderr, "secret=%q given=%q home=%q\n", os.Getenv("AWS_SECRET"), os.Getenv("GIVEN"), os.Getenv("HOME"))
 	case "stubborn":
 		m.Boot = func(_ providers.CreatePod, p providers.Pod) providers.Pod { time.Sleep(time.Hour); return p }
+	case "refuses unless configured":
+		return plugin.Serve(&configuredOnly{Memory: m})
 	case "parent":
 		return beParent()
 	}
 	return plugin.Serve(m)
+}
+
+// configuredOnly lists pods for whoever gave the key.
+type configuredOnly struct {
+	*providertest.Memory
+	key atomic.Value
+}
+
+func (c *configuredOnly) Configure(ctx context.Context, req providers.ConfigureRequest) (providers.Configured, error) {
+	c.key.Store(req.Environment["KEY"])
+	return c.Memory.Configure(ctx, req)
+}
+
+func (c *configuredOnly) ListPods(ctx context.Context) (providers.PodList, error) {
+	if c.key.Load() != "k" {
+		return providers.PodList{}, &providers.Error{Kind: providers.Invalid, Message: "no key"}
+	}
+	return c.Memory.ListPods(ctx)
 }
 
 // beParent starts a plugin, tells its process ID and calls it until it is

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -130,12 +131,57 @@ func TestCrashInTheMiddle(t *testing.T) {
 			if !providers.Is(err, test.want) || !strings.Contains(fmt.Sprint(err), test.detail) || !strings.Contains(fmt.Sprint(err), "memory") {
 				t.Errorf("%s: %v", providers.KindOf(err), err)
 			}
-			// Later calls fail as well, at once and as clearly.
-			if _, err := p.Provider().GetPod(ctx, "x"); !providers.Is(err, providers.Transient) {
+			// The next call starts another process.
+			if _, err := p.Provider().GetPod(ctx, "x"); !providers.Is(err, providers.NotFound) {
 				t.Error(err)
 			}
-			<-p.Exited()
 		})
+	}
+}
+
+// What a process was told when it was configured, the one in its place is told
+// as well.
+func TestAnotherProcessTakesOver(t *testing.T) {
+	ctx := context.Background()
+	p := mustStart(t, "refuses unless configured", nil)
+	if _, err := p.Provider().ListPods(ctx); !providers.Is(err, providers.Invalid) {
+		t.Fatalf("not configured: %v", err)
+	}
+	if _, err := p.Provider().Configure(ctx, providers.ConfigureRequest{Environment: map[string]string{"KEY": "k"}}); err != nil {
+		t.Fatal(err)
+	}
+	pid, ended := p.PID(), p.Exited()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	if _, err := p.Provider().ListPods(ctx); err != nil {
+		t.Error(err)
+	}
+	if p.PID() == pid {
+		t.Error("no other process was started")
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := p.Provider().ListPods(ctx); !providers.Is(err, providers.Transient) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// A provider that dies of every call is not started for ever.
+func TestProcessesThatKeepEnding(t *testing.T) {
+	ctx := context.Background()
+	p := mustStart(t, "panic in read", nil)
+	var last error
+	calls := 0
+	for ; calls < 20; calls++ {
+		if _, last = p.Provider().ListPods(ctx); !strings.Contains(fmt.Sprint(last), "in the middle of the call") {
+			break
+		}
+	}
+	if calls != 6 || !providers.Is(last, providers.Transient) || !strings.Contains(fmt.Sprint(last), "6 times within an hour") {
+		t.Errorf("after %d calls: %v", calls, last)
 	}
 }
 

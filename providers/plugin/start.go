@@ -2,21 +2,16 @@ package plugin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"sync"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-	goplugin "github.com/hashicorp/go-plugin"
-	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/overbrainer/overbrainer/providers"
-	"github.com/overbrainer/overbrainer/providers/plugin/providerpb"
+	pb "github.com/overbrainer/overbrainer/providers/plugin/providerpb"
 )
 
 // Command says which plugin to start.
@@ -40,16 +35,26 @@ type Command struct {
 	StartTimeout time.Duration
 }
 
-// Process is a running plugin.
+// maxStarts is how many processes that ended by themselves are replaced within
+// an hour: what ends each of them is then no accident.
+const maxStarts = 5
+
+// Process is a plugin at work. When its process ends by itself, the call in
+// flight fails, saying so, and the next one starts another, configured like the
+// first: a run of days does not end with a process that was killed for want of
+// memory.
 type Process struct {
 	command  Command
-	runner   *childRunner
-	plugin   *goplugin.Client
 	provider *client
-	sockets  string
-	lifeline *os.File
-	close    sync.Once
+
+	mu         sync.Mutex
+	child      *child
+	configured *pb.ConfigureRequest // of the last Configure that succeeded
+	starts     []time.Time          // of processes that replaced another, within an hour
+	closed     bool
 }
+
+var _ grpc.ClientConnInterface = (*Process)(nil)
 
 // Start launches a plugin. Its errors are *StartError, each naming the program
 // and what is wrong with it, or those of the system.
@@ -60,118 +65,120 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if c.Log == nil {
 		c.Log = io.Discard
 	}
-	if err := checkProgram(c); err != nil {
-		return nil, err
-	}
-	sockets, err := makeSocketDir(c.Environ)
+	first, err := startChild(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	childEnd, parentEnd, err := os.Pipe()
-	if err != nil {
-		_ = os.RemoveAll(sockets)
-		return nil, fmt.Errorf("start provider %s: %w", c.Name, err)
-	}
-	p := &Process{command: c, sockets: sockets, lifeline: parentEnd}
-	p.runner = newChildRunner(c, childEnd)
-	p.plugin = goplugin.NewClient(p.config())
-	err = p.connect(ctx)
-	_ = childEnd.Close()
-	if err != nil {
-		_ = p.Close()
-		return nil, err
-	}
+	p := &Process{command: c, child: first}
+	p.provider = &client{rpc: pb.NewProviderServiceClient(p), crashed: p.crashed}
 	return p, nil
 }
 
-func (p *Process) config() *goplugin.ClientConfig {
-	return &goplugin.ClientConfig{
-		HandshakeConfig:  handshake(),
-		Plugins:          goplugin.PluginSet{name: &grpcPlugin{client: p.newClient}},
-		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
-		AutoMTLS:         true,
-		SkipHostEnv:      true,
-		StartTimeout:     p.command.StartTimeout,
-		Logger:           hclog.NewNullLogger(),
-		Stderr:           p.runner.tail,
-		SyncStdout:       p.runner.tail,
-		SyncStderr:       p.runner.tail,
-		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.sockets},
-		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
-			return p.runner, p.runner.prepare(cmd)
-		},
-		GRPCDialOptions: []grpc.DialOption{
-			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
-			// One connection for the whole life: nobody dials the socket again.
-			grpc.WithIdleTimeout(0),
-		},
+// Invoke makes a call of the process that there is.
+func (p *Process) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+	conn, err := p.conn(ctx)
+	if err != nil {
+		return err
 	}
+	err = conn.Invoke(ctx, method, args, reply, opts...)
+	if r, is := args.(*pb.ConfigureRequest); is && err == nil {
+		p.mu.Lock()
+		p.configured = proto.CloneOf(r)
+		p.mu.Unlock()
+	}
+	return err
 }
 
-func (p *Process) newClient(rpc providerpb.ProviderServiceClient) *client {
-	return &client{rpc: rpc, crashed: p.crashed}
+// NewStream begins a stream with the process that there is.
+func (p *Process) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	conn, err := p.conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return conn.NewStream(ctx, desc, method, opts...)
 }
 
-// connect starts the process and dials it, giving up with ctx.
-func (p *Process) connect(ctx context.Context) error {
-	var failed error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		protocol, err := p.plugin.Client()
-		if err == nil {
-			var raw any
-			raw, err = protocol.Dispense(name)
-			p.provider, _ = raw.(*client)
+// conn gives the connection to a process, a new one where the last has ended.
+// Its errors mean that nothing was sent.
+func (p *Process) conn(ctx context.Context) (*grpc.ClientConn, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || !p.child.over() {
+		return p.child.conn, nil
+	}
+	now := time.Now()
+	for len(p.starts) > 0 && now.Sub(p.starts[0]) > time.Hour {
+		p.starts = p.starts[1:]
+	}
+	if len(p.starts) >= maxStarts {
+		return nil, &providers.Error{
+			Kind: providers.Transient, Op: "start provider " + p.command.Name,
+			Message: fmt.Sprintf("its process ended %d times within an hour, the last time with %s", maxStarts+1, p.child.runner.status()),
+			Detail:  p.child.runner.tail.summary(detailLimit),
 		}
-		failed = err
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-		p.runner.stop()
-		<-done
-		return ctx.Err()
 	}
-	if failed != nil {
-		return p.runner.explain(failed)
+	p.starts = append(p.starts, now)
+	next, err := startChild(ctx, p.command)
+	if err == nil && p.configured != nil {
+		if _, err = pb.NewProviderServiceClient(next.conn).Configure(ctx, p.configured); err != nil {
+			_ = next.close()
+		}
 	}
-	return nil
+	if err != nil {
+		return nil, &providers.Error{
+			Kind: providers.Transient, Op: "start provider " + p.command.Name,
+			Message: fmt.Sprintf("its process ended (%s), and another could not be started", p.child.runner.status()), Detail: startDetail(err),
+		}
+	}
+	_ = p.child.close()
+	p.child = next
+	return next.conn, nil
 }
 
-// Provider is the plugin's provider. It stays usable, with errors, after the
-// process has ended.
+// startDetail is why a process could not be started or configured.
+func startDetail(err error) string {
+	if e, ok := fromStatus(err); ok {
+		return e.Message
+	}
+	return err.Error()
+}
+
+// Provider is the plugin's provider. It stays usable, with errors, after Close.
 func (p *Process) Provider() providers.Provider { return p.provider }
 
-// Exited is closed when the process has ended.
-func (p *Process) Exited() <-chan struct{} { return p.runner.ended }
+func (p *Process) now() *childRunner {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.child.runner
+}
 
-// PID is the process's ID.
-func (p *Process) PID() int { return p.runner.pid() }
+// Exited is closed when the process that runs now has ended.
+func (p *Process) Exited() <-chan struct{} { return p.now().ended }
+
+// PID is the ID of the process that runs now.
+func (p *Process) PID() int { return p.now().pid() }
 
 // LastLines is the end of what the process wrote to its standard error.
-func (p *Process) LastLines() []string { return p.runner.tail.lines() }
+func (p *Process) LastLines() []string { return p.now().tail.lines() }
 
 // crashed tells how the process ended, if it did or does so within a moment:
 // the connection breaks before the exit status is known.
-func (p *Process) crashed(context.Context) (message, detail string, ended bool) {
+func (p *Process) crashed() (message, detail string, ended bool) {
+	r := p.now()
 	select {
-	case <-p.runner.ended:
+	case <-r.ended:
 	case <-time.After(2 * time.Second):
 		return "", "", false
 	}
-	return fmt.Sprintf("the process of provider %s ended in the middle of the call (%s)", p.command.Name, p.runner.status()),
-		p.runner.tail.summary(detailLimit), true
+	return fmt.Sprintf("the process of provider %s ended in the middle of the call (%s)", p.command.Name, r.status()),
+		r.tail.summary(detailLimit), true
 }
 
 // Close asks the process to end and kills it when it has not done so after a
-// few seconds. It removes what the start had made.
+// few seconds.
 func (p *Process) Close() error {
-	var err error
-	p.close.Do(func() {
-		p.plugin.Kill()
-		p.runner.stop()
-		err = errors.Join(p.lifeline.Close(), os.RemoveAll(p.sockets))
-	})
-	return err
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	return p.child.close()
 }

@@ -20,6 +20,7 @@ const lifelineFD = 3
 // not reach, and the lifeline as its only extra descriptor.
 func isolate(cmd *exec.Cmd, lifeline *os.File) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	wakeWithParent(cmd.SysProcAttr)
 	cmd.ExtraFiles = []*os.File{lifeline}
 	cmd.Env = append(cmd.Env, lifelineEnv+"="+strconv.Itoa(lifelineFD))
 }
