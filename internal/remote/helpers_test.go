@@ -43,6 +43,25 @@ func servers(t *testing.T, test func(t *testing.T, s *remotetest.Server)) {
 	})
 }
 
+// lingering gives a directory in which the server may still write for a moment
+// after a transfer has failed.
+func lingering(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "lingering")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for end := time.Now().Add(10 * time.Second); os.RemoveAll(dir) != nil; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Errorf("%s is still written to", dir)
+				return
+			}
+		}
+	})
+	return dir
+}
+
 // content is random bytes, the same for the same seed.
 func content(seed uint64, size int) []byte {
 	b := make([]byte, size)

@@ -216,7 +216,7 @@ func TestPushMismatch(t *testing.T) {
 			"shorter": func(b []byte) []byte { return b[:len(b)-1] },
 		} {
 			t.Run(name, func(t *testing.T) {
-				dst := t.TempDir()
+				dst := lingering(t)
 				data := content(1, size)
 				list := []File{put(t, t.TempDir(), "d/model.bin", data, false)}
 				err := dial(t, s, nil).Push(within(t, time.Minute), Push{
