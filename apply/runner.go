@@ -116,7 +116,7 @@ func (r *runner) billing(err error) error {
 	if r.run.Pod == nil || r.run.Pod.Gone() || !errors.As(err, &e) {
 		return err
 	}
-	e.Hint = fmt.Sprintf("pod %s is there, %s; overbrainer pod rm %s ends it", r.run.Pod.ID, podHour(r.run.Pod), r.run.ID)
+	e.Hint = fmt.Sprintf("pod %s is there, %s; overbrainer pod rm %s -force ends it, whatever the state says", r.run.Pod.ID, podHour(r.run.Pod), r.run.ID)
 	if !r.told {
 		r.told = true
 		r.warnf("the state cannot be written: %s", e.Hint)

@@ -104,7 +104,7 @@ func podRmCommand(a *app) *command {
 			if !auto && !a.asks(in.ask) {
 				return noTerminal("whether the pods of "+id+" are to be deleted", "-auto-approve")
 			}
-			acc, err := a.lookAt(ctx, in, provider)
+			acc, err := a.lookAtWith(ctx, in, provider, reading{ending: true, blind: force})
 			if err != nil {
 				return err
 			}
