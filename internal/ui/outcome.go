@@ -32,11 +32,7 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		if r.Detached {
 			what = "goes on"
 		}
-		where := r.Dir
-		if r.Waits {
-			where = "not fetched, on pod " + r.PodID
-		}
-		t.Add(r.Address, what, Span(time.Duration(r.Seconds*float64(time.Second))), money.USD(r.CostUSD), where)
+		t.Add(r.Address, what, Span(time.Duration(r.Seconds*float64(time.Second))), money.USD(r.CostUSD), ResultsAt(r.Dir, r.State, r.PodID, r.Retrieved, r.Waits))
 	}
 	if len(t.Rows) > 0 {
 		p.line()
@@ -74,6 +70,17 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		p.err = Outputs(w, o.Outputs)
 	}
 	return p.err
+}
+
+// ResultsAt says where a run's results are.
+func ResultsAt(dir, state, podID string, retrieved, waits bool) string {
+	switch {
+	case waits:
+		return "not fetched, on pod " + podID
+	case state == "succeeded" && !retrieved:
+		return "not fetched"
+	}
+	return dir
 }
 
 // tail shows the last lines of a failed job's log.
