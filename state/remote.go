@@ -23,9 +23,10 @@ type RemoteStore struct {
 	// unended are the locks of ours that could not be given back: the server
 	// may hold them yet. Guarded by mu.
 	unended map[string]bool
-	// isAway: the server cannot be reached, and that was told. Guarded by mu.
-	isAway bool
-	tell   func(string)
+	// isAway: the server cannot be reached, and that was told; gaveUp: it was
+	// waited for in vain. Guarded by mu.
+	isAway, gaveUp bool
+	tell           func(string)
 }
 
 // RemoteOptions are what a RemoteStore needs to know of its surroundings.
@@ -88,6 +89,7 @@ func (r *RemoteStore) Read(ctx context.Context) (*State, error) {
 		}
 		r.away(err)
 		if !wait.pause(ctx) {
+			r.giveUp()
 			return nil, err
 		}
 	}
@@ -134,6 +136,7 @@ func (r *RemoteStore) transact(batch []*update) error {
 			continue
 		}
 		if away {
+			r.giveUp()
 			return r.rescue(gone.err, waiting(batch), w)
 		}
 		if len(w.tries) == 0 || w.last.next == nil {

@@ -25,7 +25,7 @@ func unreachable(err error) bool {
 func (r *RemoteStore) waitsFor(err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return unreachable(err) && r.seen.state != nil && r.pending == nil
+	return unreachable(err) && r.seen.state != nil && !r.gaveUp
 }
 
 // away tells once that a server is waited for.
@@ -42,11 +42,18 @@ func (r *RemoteStore) back() {
 	}
 }
 
+// giveUp lets nobody wait any more until the server answers again.
+func (r *RemoteStore) giveUp() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gaveUp = true
+}
+
 // changes notes whether the server is away, and reports whether that is news.
 func (r *RemoteStore) changes(away bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	news := r.isAway != away
-	r.isAway = away
+	r.isAway, r.gaveUp = away, r.gaveUp && away
 	return news
 }

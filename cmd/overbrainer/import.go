@@ -122,7 +122,7 @@ func (p *project) importPod(ctx context.Context, address, id string) error {
 		run := &state.Run{
 			ID: pod.Marker.RunID, Phase: state.Failed, Reason: state.Lost, Message: "taken into the state by import",
 			Dir: "runs/" + pod.Marker.RunID, Target: block.Target.Address, CreatedAt: pod.CreatedAt, EndedAt: &now,
-			Strays: []state.Stray{{PodID: pod.ID, Name: pod.Name, RateUSD: pod.RatePerHour, Since: since}},
+			Strays:  []state.Stray{{PodID: pod.ID, Name: pod.Name, RateUSD: pod.RatePerHour, Since: since}},
 			GPUType: pod.GPUType, DataCenter: pod.DataCenter, PodID: pod.ID, CostBasis: "estimated",
 		}
 		return &state.Resource{Type: "run", Provider: name, Run: &state.RunResource{Current: run.ID, Runs: []*state.Run{run}}}, nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -70,7 +71,8 @@ func (p *project) warnSecrets(pl *plan.Plan) {
 		}
 		diags = append(diags, d)
 	}
-	if wrong, ok := p.wrong(diags).(*diagnosed); ok && len(diags) > 0 {
+	var wrong *diagnosed
+	if len(diags) > 0 && errors.As(p.wrong(diags), &wrong) {
 		pl.Diagnostics = append(pl.Diagnostics, ui.Diagnostics(wrong.diags, wrong.sources)...)
 	}
 }
