@@ -395,6 +395,21 @@ func TestSecretsAreMasked(t *testing.T) {
 	})
 }
 
+// A secret that cannot be read is told before anything is rented.
+func TestSecretsAreReadBeforeRenting(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		s := spec()
+		s.Secrets = map[string]plan.SecretSpec{"HF_TOKEN": {Name: "hf", Env: "HF_TOKEN"}}
+		out := w.apply(oneRun(s), Options{})
+		if len(out.Runs) != 1 || CodeOf(out.Runs[0].Err) != "secret" || out.Runs[0].RunID != "" || out.Class != Failure {
+			t.Errorf("%+v", out)
+		}
+		if len(w.mem.Creates()) != 0 || len(w.secrets()) != 0 {
+			t.Errorf("%d pods were rented, secrets %v", len(w.mem.Creates()), w.secrets())
+		}
+	})
+}
+
 func TestKeepPod(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		s := spec()

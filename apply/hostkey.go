@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"golang.org/x/crypto/ssh"
+
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -33,6 +35,7 @@ func (r *runner) prepareKeys() error {
 	name := r.hostKeySecret()
 	err = r.save(func(_ *state.State, run *state.Run) {
 		run.HostKey = publicLine(public)
+		run.ClientKey = ssh.FingerprintSHA256(signer.PublicKey())
 		run.KeySource = r.s.Keys.Kind()
 		run.Holder = r.s.Who.Who + "@" + r.s.Who.Host
 		noteSecret(run, name, "")

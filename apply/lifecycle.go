@@ -75,6 +75,9 @@ func (r *runner) fromStart(step *plan.Step, offers []plan.Offer) RunOutcome {
 	if r.s.interrupted() {
 		return r.s.notBegun(r.address, errInterrupted)
 	}
+	if err := r.needSecrets(); err != nil {
+		return r.s.notBegun(r.address, err)
+	}
 	if err := r.begin(step); err != nil {
 		return r.s.notBegun(r.address, err)
 	}
@@ -83,6 +86,9 @@ func (r *runner) fromStart(step *plan.Step, offers []plan.Offer) RunOutcome {
 
 // prepared takes a run without a pod to its end.
 func (r *runner) prepared(offers []plan.Offer) RunOutcome {
+	if err := r.needSecrets(); err != nil {
+		return r.notStarted(err)
+	}
 	if err := r.prepareKeys(); err != nil {
 		return r.notStarted(err)
 	}

@@ -34,6 +34,9 @@ type runner struct {
 	// told: that the run's pod bills while the state cannot be written.
 	told bool
 
+	// secrets are the values that the job is given, by secret, from shortly
+	// before its pod is rented.
+	secrets  map[string][]byte
 	signer   ssh.Signer
 	machine  Machine
 	logs     *podLog

@@ -73,6 +73,7 @@ func (r *runner) outcome() RunOutcome {
 		Address: r.address, RunID: run.ID, PodID: run.PodID, State: string(run.Phase), Reason: string(run.Reason),
 		Message: run.Message, ExitCode: run.ExitCode, Dir: run.Dir, GPUType: run.GPUType,
 		CostUSD: round4(r.run.SpentUSD(r.now())), Seconds: r.seconds(), Retrieved: run.Retrieved, Waits: run.Waits(), Class: classOfRun(run),
+		Elsewhere: Elsewhere(r.s.Project, run),
 	}
 	if run.Phase == state.Failed {
 		out.Tail = lastLines(r.dir(), 20)

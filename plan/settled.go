@@ -25,8 +25,11 @@ func (b *builder) results() map[string]config.RunResult {
 // ResultOf gives what an ended run of the state leaves for expressions.
 func ResultOf(run *state.Run) config.RunResult {
 	r := config.RunResult{
-		ID: run.ID, State: string(run.Phase), Dir: run.Dir, OutputDir: run.Dir + "/output", CostUSD: run.CostUSD,
+		ID: run.ID, State: string(run.Phase), Dir: run.Dir, CostUSD: run.CostUSD,
 		Seconds: run.Seconds, GPUType: run.GPUType, Metrics: run.Metrics,
+	}
+	if run.Retrieved {
+		r.OutputDir = run.Dir + "/output"
 	}
 	if r.Seconds == 0 && run.StartedAt != nil && run.EndedAt != nil {
 		r.Seconds = run.EndedAt.Sub(*run.StartedAt).Seconds()

@@ -12,8 +12,10 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/overbrainer/overbrainer/apply"
 	"github.com/overbrainer/overbrainer/internal/safetext"
 	"github.com/overbrainer/overbrainer/internal/ui"
 )
@@ -35,6 +37,8 @@ type app struct {
 	stop     *signals
 	logs     *logging
 	waits    sync.Once // told that a provider is waited for
+	// events, while runs are worked on, is where what happens is told.
+	events atomic.Pointer[func(apply.Event)]
 }
 
 func newApp(args []string) (*app, error) {
@@ -137,6 +141,15 @@ func (a *app) tellWaiting(provider string) (done func()) {
 		a.waits.Do(func() { fmt.Fprintf(a.err, "Waiting for an answer of provider %s ...\n", provider) })
 	})
 	return func() { t.Stop() }
+}
+
+// tellState says that the server of the state is waited for, or is back.
+func (a *app) tellState(text string) {
+	if emit := a.events.Load(); emit != nil {
+		(*emit)(apply.Event{Time: a.now(), Kind: apply.EventWaiting, Message: text})
+	} else if !a.json {
+		fmt.Fprintln(a.err, text)
+	}
 }
 
 // muteLimit is how long a command may say nothing while it waits.

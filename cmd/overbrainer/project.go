@@ -64,6 +64,9 @@ type reading struct {
 // open reads the configuration with what the state knows of it. No provider is
 // started.
 func (a *app) open(ctx context.Context, in inputs, how reading) (*project, error) {
+	if _, err := a.keys(); err != nil {
+		return nil, err
+	}
 	p := &project{app: a, store: a.store(0)}
 	p.init()
 	var err error

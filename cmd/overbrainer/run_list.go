@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/overbrainer/overbrainer/apply"
 	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/internal/ui"
 	"github.com/overbrainer/overbrainer/state"
@@ -27,6 +28,9 @@ type runRow struct {
 	Dir        string  `json:"dir"`
 	// Waits: it has ended and its results are still on the pod.
 	Waits bool `json:"results_on_pod"`
+	// Elsewhere: who fetched them, where they are not in Dir here.
+	Elsewhere string `json:"results_elsewhere,omitempty"`
+	retrieved bool
 }
 
 func runListCommand(a *app) *command {
@@ -47,7 +51,7 @@ func runListCommand(a *app) *command {
 			if err != nil {
 				return err
 			}
-			rows := runRows(st, all, a.now())
+			rows := a.runRows(st, all)
 			if asJSON {
 				return ui.JSONLine(a.out, rows)
 			}
@@ -60,19 +64,16 @@ func runListCommand(a *app) *command {
 				if r.Reason != "" {
 					what += " (" + r.Reason + ")"
 				}
-				dir := r.Dir
-				if r.Waits {
-					dir = "not fetched, on pod " + r.PodID
-				}
+				at := ui.ResultsAt(apply.RunOutcome{Dir: r.Dir, State: r.State, PodID: r.PodID, Retrieved: r.retrieved, Waits: r.Waits, Elsewhere: r.Elsewhere})
 				t.Add(r.Address, what, orDash(r.GPUType), money.USD(r.CostUSD),
-					ui.Span(time.Duration(r.Seconds*float64(time.Second))), dir)
+					ui.Span(time.Duration(r.Seconds*float64(time.Second))), at)
 			}
 			return t.Write(a.out, a.look(os.Stdout))
 		},
 	}
 }
 
-func runRows(st *state.State, all bool, now time.Time) []runRow {
+func (a *app) runRows(st *state.State, all bool) []runRow {
 	rows := []runRow{}
 	for _, address := range st.Addresses() {
 		r := st.Resources[address].Run
@@ -80,18 +81,20 @@ func runRows(st *state.State, all bool, now time.Time) []runRow {
 			continue
 		}
 		for _, run := range listed(r, all) {
-			rows = append(rows, rowOf(address, run, now))
+			rows = append(rows, a.rowOf(address, run))
 		}
 	}
 	return rows
 }
 
-func rowOf(address string, run *state.Run, now time.Time) runRow {
+func (a *app) rowOf(address string, run *state.Run) runRow {
+	now := a.now()
 	row := runRow{
 		Address: address, State: string(run.Phase), Reason: string(run.Reason), ExitCode: run.ExitCode,
 		RunID: run.ID, PodID: run.PodID, GPUType: run.GPUType, DataCenter: run.DataCenter,
 		CostUSD: run.SpentUSD(now), CostBasis: run.CostBasis,
 		Seconds: math.Round(elapsed(run, now)*10) / 10, Dir: run.Dir, Waits: run.Waits(),
+		Elsewhere: apply.Elsewhere(a.dir, run), retrieved: run.Retrieved,
 	}
 	if row.CostBasis == "" {
 		row.CostBasis = "estimated"
