@@ -14,8 +14,9 @@ import (
 func (r *runner) cutOff(reason state.Reason, why string) RunOutcome {
 	r.copyPodLogs()
 	r.closeMachine()
+	message := r.limitMessage(reason)
 	err := r.remove(why, "client")
-	r.finish(state.Failed, reason, r.limitMessage(reason)+r.savedWords())
+	r.finish(state.Failed, reason, message+r.savedWords())
 	if err == nil {
 		r.tidy()
 	}

@@ -36,10 +36,13 @@ func LastEnd(run *state.Run, t Timing) (end time.Time, bounded bool) {
 	if pod.CostCapAt != nil {
 		by(*pod.CostCapAt)
 	}
-	keep := b.KeepPodS
-	if run.Phase == state.Preparing && pod.State != state.PodLaunching {
-		keep = 0 // it holds once the job exists
+	if run.Phase == state.Preparing && pod.State != state.PodLaunching { // there is no job
+		if pod.Deadline != nil {
+			by(pod.Deadline.Add(t.Hours(b.OverrunHours)))
+		}
+		return end, bounded
 	}
+	keep := b.KeepPodS
 	if keep < 0 {
 		return end, bounded
 	}

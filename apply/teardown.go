@@ -74,7 +74,7 @@ func (r *runner) recordGone(by string, until time.Time) error {
 		}
 	})
 	text := fmt.Sprintf("pod %s is gone, it cost about %s", pod.ID, money.USD(cost))
-	if until.Before(at) {
+	if at.Sub(until) >= r.t.GuardInterval {
 		text += fmt.Sprintf(": nobody saw its end, so it counts until %s, when its bounds had ended it at the latest", until.Local().Format(clock))
 	}
 	r.emit(Event{Kind: EventDeleted, PodID: pod.ID, Message: text})
