@@ -266,6 +266,14 @@ func (r *runner) boundWords() string {
 	return fmt.Sprintf("the pod ends by itself %s; after the job's end it waits %s for its results to be fetched", first, spanWords(b.RetrieveGrace))
 }
 
+// keptWords says until when a pod is kept for ever.
+func (r *runner) keptWords() string {
+	if at := r.run.Pod.CostCapAt; at != nil {
+		return "until it is destroyed or its money is spent, by " + at.Local().Format(clock)
+	}
+	return "until it is destroyed"
+}
+
 // spanWords writes seconds as people would: 90 min are 1h30m.
 func spanWords(seconds int) string {
 	text := (time.Duration(seconds) * time.Second).String()

@@ -1,8 +1,10 @@
 package apply
 
 import (
+	"context"
 	"time"
 
+	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -72,6 +74,36 @@ func (r *runner) unseenEnd() time.Time {
 	end = end.Add(r.t.GuardInterval)
 	if end.Before(r.lastSeen) {
 		end = r.lastSeen
+	}
+	if end.After(now) {
+		return now
+	}
+	return end
+}
+
+// stoppedAt is until when a pod is reckoned to have billed that is there and
+// stopped: its own guard stops it only where deleting has failed, so its bounds
+// say little. The last line of its log does, and without one it counts to now.
+func (r *runner) stoppedAt(id string) time.Time {
+	now := r.now()
+	if !r.rented.Description.Has(providers.CapLogs) {
+		return now
+	}
+	var last time.Time
+	ctx, cancel := context.WithTimeout(r.s.steady(), r.t.DrainLogs)
+	defer cancel()
+	_ = r.rented.Provider.PodLogs(ctx, providers.LogRequest{PodID: id}, func(line providers.LogLine) error {
+		if at, err := time.Parse(time.RFC3339, line.Time); err == nil && at.After(last) {
+			last = at
+		}
+		return nil
+	})
+	if last.IsZero() {
+		return now
+	}
+	end := last.Add(r.t.GuardInterval)
+	if bound := r.unseenEnd(); bound.After(end) {
+		end = bound
 	}
 	if end.After(now) {
 		return now

@@ -105,22 +105,40 @@ func TestUnseenEndsCountToTheLastBound(t *testing.T) {
 	}
 }
 
-// Nor is a stopped pod reckoned at its rate until somebody comes.
-func TestStoppedPodCountsToItsLastBound(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		w.job.hang = true
-		s := spec()
-		s.Cap.MaxHours = 1
-		w.apply(oneRun(s), Options{Detach: true})
-		time.Sleep(time.Hour)
-		w.mem.SetPod(w.run("run.train").Pod.ID, func(p *providers.Pod) { p.Status = providers.Exited })
-		time.Sleep(48 * time.Hour)
-		_, _ = w.engine().Attach(t.Context(), "run.train", Options{})
-		if run := w.run("run.train"); !run.Phase.Ended() || run.CostUSD > 1 {
-			t.Errorf("%s, recorded %v", run.Phase, run.CostUSD)
-		}
-		w.clean()
-	})
+// A stopped pod counts until the last line of its log, which may be long after
+// its bounds; where that says nothing until it is found.
+func TestStoppedPodCountsToItsLastSign(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		log         bool
+		least, most float64 // hours
+	}{
+		{"its log says when", true, 4, 4.1},
+		{"nothing says when", false, 52, 52.1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.job.hang = true
+				s := spec()
+				s.Cap.MaxHours = 1
+				w.apply(oneRun(s), Options{Detach: true})
+				pod := w.run("run.train").Pod
+				time.Sleep(4 * time.Hour)
+				if tt.log {
+					w.mem.LogSystem(pod.ID, "stop container")
+				} else {
+					w.mem.Description.Capabilities = nil
+				}
+				w.mem.SetPod(pod.ID, func(p *providers.Pod) { p.Status = providers.Exited })
+				time.Sleep(48 * time.Hour)
+				_, _ = w.engine().Attach(t.Context(), "run.train", Options{})
+				run := w.run("run.train")
+				if hours := run.CostUSD / pod.HourUSD(); !run.Phase.Ended() || hours < tt.least || hours > tt.most {
+					t.Errorf("%s, recorded %v h", run.Phase, hours)
+				}
+			})
+		})
+	}
 }
 
 // What is told on leaving is what the guard on the pod does.

@@ -135,7 +135,7 @@ func (r *runner) ready() RunOutcome {
 func (r *runner) running() RunOutcome {
 	r.s.noteRunning(r.address, r.whereItRuns())
 	if r.run.Bounds.KeepPodS < 0 {
-		r.warnf("the pod stays after the job's end until it is destroyed, %s", podHour(r.run.Pod))
+		r.warnf("the pod stays after the job's end %s, %s", r.keptWords(), podHour(r.run.Pod))
 	}
 	if r.s.detach {
 		return r.detached(false)

@@ -33,19 +33,23 @@ func (r *runner) remove(reason, by string) error {
 	})
 	r.drainLogs()
 	seen, stopped := r.sighted(pod.ID)
+	var stoppedAt time.Time
+	if stopped {
+		stoppedAt = r.stoppedAt(pod.ID)
+	}
 	existed, err := r.deletePod(pod.ID, pod.CreatedAt)
 	if err != nil {
 		return r.notDeleted(pod, err)
 	}
 	until := r.now()
 	switch {
+	case stopped:
+		until = stoppedAt
 	case !seen && !existed:
 		until = r.unseenEnd()
 		if by == "client" {
 			by = "watchdog"
 		}
-	case stopped: // nobody saw when
-		until = r.unseenEnd()
 	}
 	if err := r.recordGone(by, until); err != nil {
 		return err
@@ -75,7 +79,7 @@ func (r *runner) recordGone(by string, until time.Time) error {
 	})
 	text := fmt.Sprintf("pod %s is gone, it cost about %s", pod.ID, money.USD(cost))
 	if at.Sub(until) >= r.t.GuardInterval {
-		text += fmt.Sprintf(": nobody saw its end, so it counts until %s, when its bounds had ended it at the latest", until.Local().Format(clock))
+		text += fmt.Sprintf(": nobody saw its end, so it counts until %s, the latest that is likely", until.Local().Format(clock))
 	}
 	r.emit(Event{Kind: EventDeleted, PodID: pod.ID, Message: text})
 	return err
