@@ -7,6 +7,7 @@ import (
 
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/providers"
+	"github.com/overbrainer/overbrainer/providers/providertest"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -139,6 +140,42 @@ func TestStoppedPodCountsToItsLastSign(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A guard that knows that the results are home ends the pod at once, however
+// late somebody comes to see it.
+func TestRetrievedPodCountsToItsMark(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.mem.Fail(providertest.Fault{Op: "DeletePod", Err: providertest.Error(providers.Transient, "delete pod", "no answer"), Times: 20})
+		w.apply(oneRun(spec()), Options{})
+		run := w.run("run.train")
+		if !run.Retrieved || run.Pod.State != state.PodDeleting || run.Pod.KeptUntil == nil {
+			t.Fatalf("%+v", run.Pod)
+		}
+		marked := run.Pod.CostUSD(*run.Pod.KeptUntil)
+		w.mem.Take(run.Pod.ID)
+		time.Sleep(48 * time.Hour)
+		for range 2 { // the faults of the first may last
+			w.apply(w.replan(oneSpec()), Options{})
+		}
+		if run = w.run("run.train"); run.CostUSD < marked || run.CostUSD > marked+0.01 {
+			t.Errorf("recorded %v, want %v", run.CostUSD, marked)
+		}
+		w.clean()
+	})
+}
+
+// A cap that does not pay a boot rents nothing, whatever the plan said.
+func TestCapBelowABootRentsNothing(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		s := spec()
+		s.Cap.MaxCostUSD = 0.0001
+		out := w.apply(oneRun(s), Options{})
+		if run := w.run("run.train"); out.Class != Failure || len(w.mem.Creates()) != 0 || run.Reason != state.CostCap || !strings.Contains(run.Message, "does not pay the boot") {
+			t.Errorf("%d creates, %+v", len(w.mem.Creates()), out)
+		}
+		w.clean()
+	})
 }
 
 // What is told on leaving is what the guard on the pod does.

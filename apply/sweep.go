@@ -35,7 +35,7 @@ func (e *Engine) Sweep(ctx context.Context, opt Options) (Outcome, error) {
 				s.emit(Event{Kind: EventFailed, Address: address, Message: err.Error()})
 			}
 		}
-		s.say(fmt.Sprintf("looked at %d addresses of the state, and at the pods and secrets of the account", len(st.Addresses())))
+		s.say(fmt.Sprintf("looked at every pod and secret of the account; addresses in the state: %d", len(st.Addresses())))
 		s.sweepAccounts()
 		return s.outcome.settled(), nil
 	})
