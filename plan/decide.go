@@ -66,7 +66,7 @@ func (s situation) alive() decision {
 	switch {
 	case s.lost:
 		return s.podLost()
-	case s.stopped:
+	case s.stopped && cur.Phase == state.Running:
 		d.reason = "its pod " + cur.Pod.ID + " is stopped: apply deletes it and writes down how the run ended"
 		return d
 	case cur.Phase == state.Preparing:
@@ -86,6 +86,9 @@ func (s situation) alive() decision {
 func (s situation) podLost() decision {
 	cur := s.cur
 	what := "its pod " + cur.Pod.ID + " is not in the account any more"
+	if cur.Phase == state.Preparing { // its job never ran: it gets another pod
+		return decision{action: Rerun, try: s.nextTry(), reason: fmt.Sprintf("%s; try %d", what, s.nextTry())}
+	}
 	over := *cur
 	over.Phase, over.Reason = state.Failed, state.Lost
 	if s.limit != "" {

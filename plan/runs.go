@@ -56,7 +56,7 @@ func (b *builder) planRun(run *config.Run) *Step {
 		spec.ResumeFrom = resumeSpec(run.Address, d.resume)
 	}
 	b.price(step, run, cur)
-	if d.action == Attach && (s.lost || s.stopped) {
+	if d.action == Attach && cur.Phase == state.Running && (s.lost || s.stopped) {
 		step.Cost.HourlyUSD, step.Cost.Unbounded = usd(0), "" // it goes on no more
 	}
 	b.checkResults(step, run, cur)
