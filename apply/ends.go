@@ -94,7 +94,7 @@ func (r *runner) jobEndBefore(podEnd time.Time) time.Time {
 // savedWords says what of the run is here.
 func (r *runner) savedWords() string {
 	text := "; nothing of its log is here"
-	if _, err := os.Stat(filepath.Join(r.dir(), jobLog)); err == nil {
+	if log, err := os.Stat(filepath.Join(r.dir(), jobLog)); err == nil && log.Size() > 0 {
 		text = fmt.Sprintf("; its log and metrics until then are in %s", r.run.Dir)
 	}
 	if s := r.run.Snapshot; s != nil && s.Local {

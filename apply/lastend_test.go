@@ -98,6 +98,9 @@ func TestUnseenEndsCountToTheLastBound(t *testing.T) {
 				if run.CostUSD < tt.least-0.0001 || run.CostUSD > tt.most {
 					t.Errorf("recorded %v, want %v to %v", run.CostUSD, tt.least, tt.most)
 				}
+				if !strings.Contains(run.Message, "nothing of its log is here") {
+					t.Errorf("nobody followed it: %s", run.Message)
+				}
 				if hours := run.EndedAt.Sub(run.Pod.CreatedAt).Hours(); hours > s.Cap.MaxHours+0.01 {
 					t.Errorf("the job ended after %.2f h", hours)
 				}
