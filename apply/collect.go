@@ -241,7 +241,9 @@ func (r *runner) markRetrieved() {
 	mark := func(ctx context.Context, m Machine) error { return m.MarkRetrieved(ctx) }
 	if err := r.onPod(r.t.Call, mark); err != nil {
 		r.warnf("the pod could not be told that its results are safe: %v", err)
+		return
 	}
+	r.marked = true
 }
 
 // missedWords says that nothing matched, and what there was.

@@ -39,7 +39,7 @@ func TestEnds(t *testing.T) {
 		{name: "time limit", job: func(j *fakeJob) { j.hang = true }, phase: state.Failed, reason: state.TimeLimit, class: Failure, message: "max_hours = 6 (overbrainer.hcl:10)"},
 		{name: "cost cap", spec: func(s *plan.RunSpec) { s.Cap.MaxCostUSD = 1 }, job: func(j *fakeJob) { j.hang = true }, phase: state.Failed, reason: state.CostCap, class: Failure, message: "max_cost_usd = 1"},
 		{name: "stalled", spec: func(s *plan.RunSpec) { s.Cap.StallAfterS = 600 }, job: func(j *fakeJob) { j.hang = true; j.length = time.Minute }, phase: state.Failed, reason: state.StalledOut, class: Failure, message: "stall_after", fetched: true},
-		{name: "pod vanishes", job: func(j *fakeJob) { j.length = time.Hour }, during: func(w *world, p *fakePod) { w.mem.Take(p.id) }, phase: state.Failed, reason: state.Lost, class: Failure, message: "log and metrics"},
+		{name: "pod vanishes", job: func(j *fakeJob) { j.length, j.log = time.Hour, strings.Repeat("epoch\n", 60) }, during: func(w *world, p *fakePod) { w.mem.Take(p.id) }, phase: state.Failed, reason: state.Lost, class: Failure, message: "log and metrics"},
 		{name: "taken away", job: func(j *fakeJob) { j.length = time.Hour }, during: func(w *world, p *fakePod) {
 			w.mem.SetPod(p.id, func(p *providers.Pod) { p.Status = providers.Exited })
 		}, phase: state.Failed, reason: state.TakenAway, class: Failure, message: "EXITED"},

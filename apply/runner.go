@@ -41,6 +41,7 @@ type runner struct {
 	machine  Machine
 	logs     *podLog
 	lastSeen time.Time // of the pod, alive
+	marked   bool      // the pod's guard knows that the results are here
 	volumeGB int
 	endpoint *providers.Endpoint
 	// fetchedEarly: what the job wrote until shortly before its bound is here.

@@ -1,12 +1,18 @@
 package apply
 
 import (
+	"time"
+
 	"github.com/overbrainer/overbrainer/state"
 )
 
-// finish writes down how a run ended.
+// finish writes down how a run ended, now.
 func (r *runner) finish(phase state.Phase, reason state.Reason, message string) {
-	at := r.now()
+	r.finishAt(r.now(), phase, reason, message)
+}
+
+// finishAt is finish for a run that ended earlier.
+func (r *runner) finishAt(at time.Time, phase state.Phase, reason state.Reason, message string) {
 	_ = r.save(func(_ *state.State, run *state.Run) {
 		run.Phase, run.Reason, run.Message = phase, reason, r.s.Redactor.String(message)
 		if run.EndedAt == nil {

@@ -74,7 +74,7 @@ func VolumeIDs(st *state.State) func(address string) (string, bool) {
 func (p *Plan) Settled(st *state.State) func(address, fingerprint, rerun string) (config.RunResult, bool) {
 	starts, from := map[string]bool{}, p.movedFrom()
 	for _, s := range p.Steps {
-		starts[s.Address] = s.Action == Run || s.Action == Rerun || s.Action == Resume
+		starts[s.Address] = s.Begins()
 	}
 	settled := Settled(st, nil)
 	return func(address, fingerprint, rerun string) (config.RunResult, bool) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"time"
@@ -31,6 +32,8 @@ type runRow struct {
 	// Elsewhere: who fetched them, where they are not in Dir here.
 	Elsewhere string `json:"results_elsewhere,omitempty"`
 	retrieved bool
+	// Overdue: its pod should have ended itself, and nobody looked whether it has.
+	Overdue bool `json:"overdue"`
 }
 
 func runListCommand(a *app) *command {
@@ -39,12 +42,14 @@ func runListCommand(a *app) *command {
 		name:     "run list",
 		synopsis: "the runs, their state and what they cost",
 		usage:    "[-json] [-all]",
-		text: `Lists the run of every address, and older ones that still hold a pod, a
-		secret or results that were not brought home. It reads the state only.`,
+		text: `Lists the run of every address, and older ones that still hold a pod or a
+		secret. Older ones that hold nothing leave the state when the next one begins;
+		their results stay in runs/. It reads the state only: a pod counts until it is
+		known to be gone, and of one past its bounds it is said that nobody looked.`,
 		example: "$ overbrainer run list\n$ overbrainer run list -json | jq -r '.[].dir'",
 		register: func(f *flags) {
 			f.boolean(&asJSON, "json", "an array of objects")
-			f.boolean(&all, "all", "older runs, too")
+			f.boolean(&all, "all", "every run that the state still has")
 		},
 		run: func(ctx context.Context, _ []string) error {
 			st, err := a.readState(ctx)
@@ -68,7 +73,15 @@ func runListCommand(a *app) *command {
 				t.Add(r.Address, what, orDash(r.GPUType), money.USD(r.CostUSD),
 					ui.Span(time.Duration(r.Seconds*float64(time.Second))), at)
 			}
-			return t.Write(a.out, a.look(os.Stdout))
+			if err := t.Write(a.out, a.look(os.Stdout)); err != nil {
+				return err
+			}
+			for _, r := range rows {
+				if r.Overdue {
+					fmt.Fprintf(a.err, "%s: pod %s is past the last of its bounds, and its cost counts on until it is known to be gone: overbrainer run attach %s looks\n", r.Address, r.PodID, r.RunID)
+				}
+			}
+			return nil
 		},
 	}
 }
@@ -101,6 +114,11 @@ func (a *app) rowOf(address string, run *state.Run) runRow {
 	}
 	if p := run.Pod; p != nil && row.PodID == "" {
 		row.PodID, row.GPUType, row.DataCenter = p.ID, p.GPUType, p.DataCenter
+	}
+	if p := run.Pod; p != nil && !p.Gone() {
+		t := apply.Production().Scaled(p.Speed)
+		end, bounded := apply.LastEnd(run, t)
+		row.Overdue = bounded && now.After(end.Add(t.GuardInterval))
 	}
 	row.CostUSD = math.Round(row.CostUSD*1e6) / 1e6
 	return row
