@@ -18,7 +18,8 @@ func TestRunsPastTheirBoundsAreTold(t *testing.T) {
 			Pod: &state.Pod{ID: "p1", State: state.PodRunning, RateUSD: 0.5, CreatedAt: deadline.Add(-time.Hour), Deadline: &deadline},
 		}
 		change(run)
-		return rowOf("run.a", run, now)
+		a := &app{dir: t.TempDir(), now: func() time.Time { return now }}
+		return a.rowOf("run.a", run)
 	}
 	if r := row(func(*state.Run) {}); r.Overdue {
 		t.Error("its job may have ended, and its results have their grace")
