@@ -23,6 +23,16 @@ type ending struct {
 	doubt bool
 }
 
+// without is the ending of a job whose results are gone: what it made of
+// itself, a success or a snapshot, is lost.
+func (e ending) without(why string) ending {
+	if e.phase == state.Succeeded || e.phase == state.Stopped {
+		e.phase, e.reason = state.Failed, state.Lost
+	}
+	e.message += "; " + why
+	return e
+}
+
 // facts are what an ending is told from.
 type facts struct {
 	state   JobState

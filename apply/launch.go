@@ -48,32 +48,24 @@ func (r *runner) start() error {
 	return r.launch(resume)
 }
 
-// upload brings the inputs to the pod, over another connection where one
-// breaks: what is there already is not sent again.
+// upload brings the inputs to the pod, in the time that it has to get ready
+// after each loss of it.
 func (r *runner) upload(ctx context.Context, request UploadRequest) error {
-	var last error
-	for tries := 0; tries < r.t.TransferTries; tries++ {
-		if r.machine == nil {
-			if err := r.connect(); err != nil {
-				last = err
-				if podEnded(err) || r.s.sleep(r.t.Reconnect<<tries) != nil {
-					return err
-				}
-				continue
+	return r.carry(carriage{
+		failed:   "the inputs could not be uploaded",
+		patience: func(lost time.Time) time.Time { return lost.Add(r.readyTimeout()) },
+		once: func() (there int64, err error) {
+			progress, finish := r.transfer("upload")
+			defer finish()
+			request.Progress = func(done, total int64) {
+				there = done
+				progress(done, total)
 			}
-		}
-		progress, finish := r.transfer("upload")
-		request.Progress = progress
-		err := r.machine.Upload(ctx, request)
-		finish()
-		if err == nil || ctx.Err() != nil || errors.Is(err, ErrMismatch) {
-			return err
-		}
-		last = err
-		r.warnf("the inputs could not be uploaded, trying again: %v", err)
-		r.closeMachine()
-	}
-	return last
+			err = r.machine.Upload(ctx, request)
+			return there, err
+		},
+		final: func(err error) bool { return ctx.Err() != nil || errors.Is(err, ErrMismatch) },
+	})
 }
 
 func (r *runner) startFailed(what string, err error) error {

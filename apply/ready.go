@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -55,11 +56,8 @@ type readiness struct {
 func (r *runner) waitReady() error {
 	pod := r.run.Pod
 	w := &readiness{
-		r: r, start: r.now(), limit: pod.CreatedAt.Add(r.t.Seconds(r.spec.Target.ReadyTimeoutS)),
+		r: r, start: r.now(), limit: pod.CreatedAt.Add(r.readyTimeout()),
 		why: "the pod is being made",
-	}
-	if r.spec.Target.ReadyTimeoutS == 0 {
-		w.limit = pod.CreatedAt.Add(r.t.Of(15 * time.Minute))
 	}
 	w.saidAt = w.start
 	r.captureLogs(pod.ID)
@@ -82,6 +80,11 @@ func (r *runner) waitReady() error {
 	}
 	r.emit(Event{Kind: EventReady, Message: fmt.Sprintf("pod %s is ready after %s", pod.ID, r.t.Nominal(at.Sub(pod.CreatedAt)).Round(time.Second))})
 	return nil
+}
+
+// readyTimeout is how long a pod may take to get ready.
+func (r *runner) readyTimeout() time.Duration {
+	return r.t.Seconds(cmp.Or(r.spec.Target.ReadyTimeoutS, 15*60))
 }
 
 // explain names the run's address in an error that ends the walk.

@@ -34,6 +34,9 @@ func (r *runner) settle(w watched) RunOutcome {
 		r.inDoubtOf(e.message)
 	}
 	r.noteEnding(e, w.last)
+	if w.wiped {
+		return r.wiped(e)
+	}
 	return r.wrapUp(e)
 }
 
@@ -55,7 +58,7 @@ func (r *runner) ending(w watched) ending {
 	}
 	e := judge(f, r.run.Job)
 	if w.wiped {
-		e.message = "the pod's container was made anew with an empty disk, and its job is gone" + r.savedWords()
+		e.message = r.anewWords(", and its job is gone")
 	}
 	if text := r.limitMessage(e.reason); text != "" {
 		if e.snapshot != nil {
@@ -102,6 +105,9 @@ func (r *runner) wrapUp(e ending) RunOutcome {
 	if errors.Is(err, errInterrupted) {
 		return r.detached(true)
 	}
+	if errors.Is(err, ErrNoJob) {
+		return r.wiped(e.without(r.anewWords(" before its results were fetched, and they are gone")))
+	}
 	var ended *Error
 	if errors.As(err, &ended) && (ended.Code == "pod_gone" || ended.Code == "pod_stopped") {
 		if ended.Code == "pod_stopped" {
@@ -112,9 +118,8 @@ func (r *runner) wrapUp(e ending) RunOutcome {
 	if err != nil {
 		return r.notRetrieved(e, err)
 	}
-	if got.missed {
-		e.phase, e.reason = state.Failed, state.NoOutputs
-		e.message = missedWords(r.run.Job.Outputs, got.others)
+	if got.missed != "" {
+		e.phase, e.reason, e.message = state.Failed, got.reason, got.missed
 		r.noteEnding(e, Poll{})
 		_ = r.settleResults(e, got)
 		return r.awaiting(fmt.Errorf("%s", e.message))
