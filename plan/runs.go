@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"sort"
-	"strings"
 	"time"
 
 	"github.com/overbrainer/overbrainer/config"
@@ -204,12 +203,4 @@ func publicInputs(run *config.Run) map[string]string {
 		}
 	}
 	return inputs
-}
-
-func resumeSpec(addr string, from *state.Run) *ResumeSpec {
-	dir := from.Dir
-	if from.Snapshot.Path != "" {
-		dir += "/" + strings.TrimPrefix(from.Snapshot.Path, "./")
-	}
-	return &ResumeSpec{Run: addr, RunID: from.ID, Dir: dir, Step: from.Snapshot.Step}
 }
