@@ -202,8 +202,7 @@ func maskLines(data []byte, mask func(string) string) []byte {
 	return []byte(b.String())
 }
 
-// settleResults writes down what came home, and tells the pod before anything
-// else may happen to it.
+// settleResults writes down what came home.
 func (r *runner) settleResults(e ending, got collected) error {
 	at := r.now()
 	outputs := 0
@@ -229,7 +228,6 @@ func (r *runner) settleResults(e ending, got collected) error {
 		return err
 	}
 	r.emit(Event{Kind: EventRetrieved, Dir: r.run.Dir, Message: fmt.Sprintf("%s, %s, verified, in %s", countFiles(len(got.files)), size(total(got.files)), r.run.Dir)})
-	r.markRetrieved()
 	return nil
 }
 

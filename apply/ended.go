@@ -152,6 +152,8 @@ func (r *runner) limitMessage(reason state.Reason) string {
 		return fmt.Sprintf("ended by its cost cap: max_total_usd = %g (%s), other runs counted", b.MaxTotalUSD, b.Where)
 	case state.StalledOut:
 		return fmt.Sprintf("ended because it made no progress for stall_after = %q (%s)", spanWords(b.StallAfterS), b.Where)
+	case state.DiskFull:
+		return r.diskWords()
 	}
 	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -39,6 +40,7 @@ type podLog struct {
 	cursor string
 	before string // the cursor before it; "" when that is not known
 	last   string
+	said   string // the last line of the container itself
 	// verdict is what the pod's guard said of itself, deleting why it deletes
 	// the pod; both "" and zero before.
 	verdict  job.Verdict
@@ -155,17 +157,27 @@ func (r *runner) guardSaid() (v job.Verdict, deleting string) {
 	return r.logs.verdict, r.logs.deleting
 }
 
-// startFailure is what the host writes when a container cannot be started.
-var startFailure = regexp.MustCompile(`(?i)\b(error|fail\w*)\b.*\bcontainer\b`)
+// startFailure is what the host writes when a container cannot be started, or
+// has ended as soon as it was.
+var startFailure = regexp.MustCompile(`(?i)\b(error|fail\w*)\b.*\bcontainer\b|\bcontainer exited\b`)
 
-// startsFailed is how often in a row the container could not be started.
-func (r *runner) startsFailed() int {
+// ourWord is a line that what we start in the container writes.
+var ourWord = regexp.MustCompile(`^\S+Z (bootstrap|watchdog): `)
+
+// startsFailed is how often in a row the container could not be started, and
+// what was said last, by it and of it.
+func (r *runner) startsFailed() (times int, words string) {
 	if r.logs == nil {
-		return 0
+		return 0, ""
 	}
-	r.logs.mu.Lock()
-	defer r.logs.mu.Unlock()
-	return r.logs.failures
+	l := r.logs
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	words = fmt.Sprintf("%q", safetext.Cut(l.last, 160))
+	if l.said != "" && l.said != l.last {
+		words = fmt.Sprintf("%q, %s", safetext.Cut(l.said, 160), words)
+	}
+	return l.failures, words
 }
 
 // openPodLog opens the kept log and its cursor without following a link: what
@@ -256,7 +268,10 @@ func (l *podLog) take(line providers.LogLine) error {
 	}
 	switch {
 	case line.Source == providers.LogContainer && line.Text != "":
-		l.failures = 0 // it runs
+		l.said = l.redact.String(safetext.OneLine(line.Text))
+		if ourWord.MatchString(line.Text) {
+			l.failures = 0 // it runs
+		}
 	case line.Source == providers.LogSystem && startFailure.MatchString(line.Text):
 		l.failures++
 	}

@@ -151,8 +151,8 @@ func (w *readiness) look() (done bool, err error) {
 	if v, _ := r.guardSaid(); v.State == job.VerdictFailed {
 		return false, failedVerdict(v.Reason, v.Bootstrap)
 	}
-	if n := r.startsFailed(); n >= mostStarts {
-		return false, slow("its container could not be started %d times, at last: %q", n, r.lastLogLine())
+	if n, words := r.startsFailed(); n >= mostStarts {
+		return false, slow("its container could not be started %d times, at last: %s", n, words)
 	}
 	if pod.SSH == nil {
 		w.why = fmt.Sprintf("the pod is %s and has no address yet", pod.Status)

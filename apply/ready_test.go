@@ -125,6 +125,20 @@ func TestContainerLogExplainsAWait(t *testing.T) {
 // TestContainerNeverStarts: a container that cannot be started three times ends
 // the wait long before its time, with the host's words.
 func TestContainerNeverStarts(t *testing.T) {
+	for name, say := range map[string]func(w *world, id string){
+		"refused": func(w *world, id string) {
+			w.mem.LogSystem(id, "error starting container: exec: \"bash\": not found")
+		},
+		"ends at once": func(w *world, id string) {
+			w.mem.Log(id, "/usr/local/bin/bash: exec: /no-shell: not found")
+			w.mem.LogSystem(id, "container exited with code 127")
+		},
+	} {
+		t.Run(name, func(t *testing.T) { neverStarts(t, say) })
+	}
+}
+
+func neverStarts(t *testing.T, say func(w *world, id string)) {
 	in(t, func(t *testing.T, w *world) {
 		w.boot = func(n int, p *fakePod) {
 			if n > 1 {
@@ -134,7 +148,7 @@ func TestContainerNeverStarts(t *testing.T) {
 			go func() {
 				for range 3 {
 					time.Sleep(10 * time.Second)
-					w.mem.LogSystem(p.id, "error starting container: exec: \"bash\": not found")
+					say(w, p.id)
 				}
 			}()
 		}

@@ -59,7 +59,11 @@ func (r *runner) rescue() error {
 		e.phase, e.reason, e.message = state.Failed, got.reason, got.missed
 		r.noteEnding(e, Poll{})
 	}
-	return r.settleResults(e, got)
+	if err := r.settleResults(e, got); err != nil || got.missed != "" {
+		return err
+	}
+	r.markRetrieved()
+	return nil
 }
 
 // unrescued decides about a pod whose job cannot be asked: where its job is

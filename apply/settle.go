@@ -83,13 +83,16 @@ func (r *runner) noteEnding(e ending, p Poll) {
 	if !p.EndedAt.IsZero() && p.EndedAt.Before(at) && r.run.StartedAt != nil && p.EndedAt.After(*r.run.StartedAt) {
 		at = p.EndedAt.UTC()
 	}
-	_ = r.save(func(_ *state.State, run *state.Run) {
+	_ = r.save(func(st *state.State, run *state.Run) {
 		run.Phase, run.Reason, run.Message, run.ExitCode = e.phase, e.reason, e.message, e.exit
 		if run.EndedAt == nil {
 			run.EndedAt = &at
 			run.Seconds = r.took(run)
 		}
 		if run.Pod != nil {
+			if e.reason == state.DiskFull {
+				run.FullVolumeGB = st.VolumeGB(run.Pod.VolumeID)
+			}
 			run.Pod.State = state.PodAwaiting
 			if k := run.Bounds.KeepPodS; k > 0 {
 				until := at.Add(r.t.Seconds(k))
@@ -133,14 +136,22 @@ func (r *runner) wrapUp(e ending) RunOutcome {
 // endPod ends the pod of a run whose results are here: it is kept where the
 // run says so, else deleted with everything else of the run.
 func (r *runner) endPod() RunOutcome {
+	keep := r.run.Bounds.KeepPodS
+	// On a volume the guard is told by the run's directory going away: told
+	// before that, it might end the pod first.
+	byRemoval := keep == 0 && r.run.Pod.VolumeID != ""
+	if !byRemoval {
+		r.markRetrieved()
+	}
 	r.copyPodLogs()
-	if keep := r.run.Bounds.KeepPodS; keep != 0 {
+	if keep != 0 {
 		return r.keepPod(keep)
 	}
-	if r.machine != nil && r.run.Pod.VolumeID != "" {
+	if byRemoval && r.machine != nil {
 		remove := func(ctx context.Context, m Machine) error { return m.RemoveRunDir(ctx) }
 		if err := r.onPod(2*r.t.Call, remove); err != nil {
 			r.warnf("the run's directory stays on the volume: %v", err)
+			r.markRetrieved()
 		}
 	}
 	r.closeMachine()

@@ -28,7 +28,7 @@ func (b *builder) planRun(run *config.Run) *Step {
 	s := situation{
 		cur: cur, fingerprint: run.Fingerprint, rerun: run.Lifecycle.Rerun,
 		replaced: namesAny(b.in.Replace, run.Address), waitsFor: b.pendingOf(run),
-		lost: cur != nil && b.isLost(run.Target.Provider, cur),
+		lost: cur != nil && b.isLost(run.Target.Provider, cur), volumeGB: b.roomGB(run),
 	}
 	if cur != nil {
 		s.changed = b.changedInputs(cur, run)
@@ -105,6 +105,15 @@ func (b *builder) warnShortCap(step *Step, run *config.Run, offers []Offer) {
 	b.warnAt(b.capRange(step.Run.Cap.Address, "max_cost_usd"), fmt.Sprintf("max_cost_usd buys little for %s", run.Target.Address),
 		fmt.Sprintf("%s buys %.0f minutes at %s an hour, the time to boot included; half an hour costs %s.",
 			money.USD(limit), limit / *hourly * 60, money.Price(*hourly), money.USD(*hourly*leastCapTime.Hours())))
+}
+
+// roomGB is how large the network volume of a run's target is or may be made.
+func (b *builder) roomGB(run *config.Run) int {
+	v := run.Target.Volume
+	if v == nil {
+		return 0
+	}
+	return max(v.SizeGB, b.volumes[v.Address].SizeGB, run.Cap.MaxVolumeGB)
 }
 
 func (b *builder) currentRun(addr string) *state.Run {

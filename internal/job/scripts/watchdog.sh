@@ -184,6 +184,8 @@ disk_full() {
 }
 
 started=0
+job_pid=
+job_start=
 ended=0
 ended_at=
 retrieved=0
@@ -199,9 +201,13 @@ sample() {
 		fi
 	fi
 	if [ "$started" = 1 ] && [ "$ended" = 0 ]; then
+		if ob_pid; then
+			job_pid=$ob_job_pid
+			job_start=$ob_job_start
+		fi
 		if [ -e "$ob_run/exit_code" ] || [ -e "$ob_run/cancelled" ]; then
 			ended=1
-		elif ob_pid && ! ob_alive "$ob_job_pid" "$ob_job_start"; then
+		elif [ -n "$job_pid" ] && ! ob_alive "$job_pid" "$job_start"; then
 			ended=1
 		fi
 		if [ "$ended" = 1 ]; then
