@@ -242,7 +242,7 @@ func Bootstrap(spec PodSpec) (command []string, env map[string]string, err error
 		AuthorizedKey: spec.AuthorizedKey, Claim: spec.Claim, HostKeyPlaceholder: spec.HostKeyPlaceholder,
 		Deadline: unix(spec.Deadline), SnapshotAt: unix(spec.SnapshotAt), CostCapAt: unix(spec.CostCapAt),
 		Overrun: spec.Overrun, BootGrace: spec.BootGrace, RetrieveGrace: spec.RetrieveGrace,
-		Interval: t.GuardInterval, ProbeWait: t.GuardProbeWait, LeaseTTL: t.LeaseTTL,
+		Interval: t.GuardInterval, ProbeWait: t.GuardProbeWait, ProbeLimit: t.GuardProbeLimit, LeaseTTL: t.LeaseTTL,
 		SnapshotLead: t.SnapshotLead, SnapshotWait: t.GuardSnapshotWait, SeenWait: t.SeenWait,
 		DiskEvery: t.DiskLook, KeepPod: spec.Keep, NoSnapshots: !spec.Snapshots,
 		VolumeDir: spec.VolumeDir, VolumeGB: spec.VolumeGB, GPUType: spec.GPUType, GPUCount: spec.GPUCount,

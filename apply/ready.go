@@ -17,7 +17,9 @@ import (
 type notReadyError struct {
 	reason string
 	// final: no other pod would do better, so the walk ends.
-	final  bool
+	final bool
+	// cutOff: it cannot reach the provider's API, whatever its GPU type.
+	cutOff bool
 	result state.AttemptResult
 	end    state.Reason
 	hint   string

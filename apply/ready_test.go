@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/providers/providertest"
 	"github.com/overbrainer/overbrainer/state"
@@ -39,6 +40,7 @@ func TestReadiness(t *testing.T) {
 		phase   state.Phase
 		reason  state.Reason
 		message string
+		dear    bool          // there is a third, dearer type
 		quick   time.Duration // the failed pod is given up before this
 	}{
 		{name: "dies", shape: shape(func(p *providers.Pod) { p.Status = providers.Errored }), results: both, phase: state.Succeeded, quick: time.Minute},
@@ -50,6 +52,7 @@ func TestReadiness(t *testing.T) {
 			p.verdict = Verdict{State: "failed", Reason: "sshd is missing", Bootstrap: true}
 		}), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.Bootstrap, message: "sshd is missing"},
 		{name: "guard has no way out", boot: first(func(p *fakePod) { p.verdict = Verdict{State: "failed", Reason: "unreachable"} }), results: []state.AttemptResult{state.AttemptRefused, state.AttemptCreated}, phase: state.Succeeded},
+		{name: "no guard has a way out", boot: func(_ int, p *fakePod) { p.verdict = Verdict{State: "failed", Reason: "unreachable"} }, dear: true, results: []state.AttemptResult{state.AttemptRefused, state.AttemptRefused}, phase: state.Failed, reason: state.WatchdogRefused, message: "no fault of a GPU type"},
 		{name: "guard says nothing", boot: first(func(p *fakePod) { p.verdict = Verdict{State: "none"} }), results: []state.AttemptResult{state.AttemptRefused, state.AttemptCreated}, phase: state.Succeeded},
 		{name: "no guard says anything", boot: func(_ int, p *fakePod) { p.verdict = Verdict{State: "none"} }, results: []state.AttemptResult{state.AttemptRefused, state.AttemptRefused}, phase: state.Failed, reason: state.NotReady, message: "3m0s"},
 		{name: "has no GPU", boot: first(func(p *fakePod) { p.verdict.GPUCount = 0 }), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.PlacementMismatch, message: "0 of 1 GPU"},
@@ -63,7 +66,11 @@ func TestReadiness(t *testing.T) {
 			in(t, func(t *testing.T, w *world) {
 				w.boot, w.shape = tt.boot, tt.shape
 				began := time.Now()
-				w.apply(oneRun(spec()), Options{})
+				p := oneRun(spec())
+				if tt.dear {
+					p.Offers["run.train"] = append(p.Offers["run.train"], plan.Offer{GPUType: "NVIDIA L40", GPUCount: 1, Cloud: "secure", PriceUSD: price(1.2), Stock: "low"})
+				}
+				w.apply(p, Options{})
 				run := w.run("run.train")
 				if !equalResults(results(run), tt.results) || run.Phase != tt.phase || run.Reason != tt.reason {
 					t.Errorf("%v %s %s: %s", results(run), run.Phase, run.Reason, run.Message)

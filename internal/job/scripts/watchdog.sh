@@ -14,8 +14,8 @@ mkdir -p "$pod" 2>/dev/null
 ob_number "${OVERBRAINER_INTERVAL:-}" 60
 interval=$ob_n
 [ "$interval" -ge 1 ] || interval=1
-ob_number "${OVERBRAINER_PROBE_TRIES:-}" 5
-probe_tries=$ob_n
+ob_number "${OVERBRAINER_PROBE_LIMIT:-}" 165
+probe_limit=$ob_n
 ob_number "${OVERBRAINER_PROBE_WAIT:-}" 10
 probe_wait=$ob_n
 ob_number "${OVERBRAINER_BOOT_GRACE:-}" 1800
@@ -85,13 +85,15 @@ count_gpus() {
 }
 
 verdict() {
-	ob_tried=0
+	probe_until=$(($(now) + probe_limit))
+	told_cut=0
 	while :; do
 		word=$(provider_probe 2>/dev/null)
 		case $word in
 		unreachable | http_408 | http_429 | http_5[0-9][0-9])
-			ob_tried=$((ob_tried + 1))
-			[ "$ob_tried" -lt "$probe_tries" ] || break
+			[ "$(now)" -lt "$probe_until" ] || break
+			[ "$told_cut" = 1 ] || log "the provider's API does not answer this pod yet ($word)"
+			told_cut=1
 			pause "$probe_wait"
 			;;
 		*) break ;;
