@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"errors"
 	"testing"
 	"time"
 )
@@ -43,6 +42,7 @@ func TestUploadGoesOn(t *testing.T) {
 					p.upload = func(u UploadRequest) error {
 						tries++
 						there, err := tt.cut(tries, p)
+						u.Progress(0, total) // until it has measured what is there
 						u.Progress(there, total)
 						return err
 					}
@@ -50,6 +50,11 @@ func TestUploadGoesOn(t *testing.T) {
 				out := w.apply(oneRun(spec()), Options{})
 				if out.Class != tt.class || tries != tt.tries {
 					t.Errorf("class %d after %d tries: %+v", out.Class, tries, out.Runs)
+				}
+				for _, e := range w.events {
+					if e.Kind == EventTransfer && e.Done == 0 {
+						t.Errorf("told as if nothing were there: %+v", e)
+					}
 				}
 				w.clean()
 			})
@@ -63,7 +68,7 @@ func TestFilesThatWentAwayAreNamed(t *testing.T) {
 		r := &runner{s: &session{Engine: w.engine()}, address: "run.train"}
 		r.warnOfGone([]File{{Path: "a"}, {Path: "b"}}, []File{{Path: "b"}})
 		if !w.said(EventWarning, "1 file that the pod listed at first, a among them") {
-			t.Error(errors.New("nothing is said"))
+			t.Error("nothing is said")
 		}
 	})
 }

@@ -37,12 +37,14 @@ func (r *runner) collect(e ending) (collected, error) {
 	var anew bool // something still wrote: once more, by a new list
 	const failed = "the results could not be fetched"
 	until := r.graceEnd()
+	progress, finish := r.transfer("download")
 	err := r.carry(carriage{
 		failed:   failed,
 		patience: func(time.Time) time.Time { return until },
 		once: func() (here int64, err error) {
 			had := known
-			got, here, err = r.collectOnce(e, &known)
+			got, here, err = r.collectOnce(e, &known, progress)
+			finish()
 			first = cmp.Or(first, known)
 			if anew = errors.Is(err, ErrMismatch) && had != nil; anew {
 				known = nil
@@ -114,7 +116,7 @@ func again(err error) bool {
 
 // collectOnce makes one try. here is how many bytes of the results it saw here
 // at the end, known the list of them once there is one.
-func (r *runner) collectOnce(e ending, known **Manifest) (got collected, here int64, err error) {
+func (r *runner) collectOnce(e ending, known **Manifest, progress func(done, total int64)) (got collected, here int64, err error) {
 	ctx, cancel := r.s.breakable()
 	defer cancel()
 	job := r.run.Job
@@ -123,13 +125,11 @@ func (r *runner) collectOnce(e ending, known **Manifest) (got collected, here in
 		request.Globs = append(request.Globs, globLiteral(e.snapshot.Path)+"/**")
 		request.Always = append(request.Always, snapshotFile)
 	}
-	progress, finish := r.transfer("download")
 	request.Progress = func(done, total int64) {
 		here = done
 		progress(done, total)
 	}
 	manifest, err := r.machine.Collect(ctx, request)
-	finish()
 	if err != nil {
 		if len(manifest.Files) > 0 {
 			*known = &manifest

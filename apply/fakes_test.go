@@ -129,6 +129,7 @@ type fakePod struct {
 	bootTime  time.Duration
 	verdict   Verdict
 	refuseKey bool
+	lost      bool  // the job's process is gone
 	noJob     error // Launch fails with it
 	// answer may lose the answer of a call that had its effect.
 	answer func(call string) error
@@ -160,6 +161,8 @@ func (p *fakePod) state(now time.Time) (JobState, int) {
 	switch {
 	case p.started.IsZero():
 		return JobNone, 0
+	case p.lost:
+		return JobLost, 0
 	case !p.cancelled.IsZero():
 		return JobCancelled, 0
 	case p.asked != "" && (p.job.snapshot > 0 || p.job.obeys || p.job.badProof != "") && !now.Before(p.askedAt.Add(time.Minute)):

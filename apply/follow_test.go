@@ -66,6 +66,13 @@ func TestEnds(t *testing.T) {
 			p.started = time.Time{}
 			p.mu.Unlock()
 		}, phase: state.Failed, reason: state.Lost, class: Failure, message: "empty disk"},
+		{name: "container restarted", job: func(j *fakeJob) { j.length = time.Hour }, during: func(w *world, p *fakePod) {
+			w.mem.Log(p.id, "2026-03-04T05:06:07Z bootstrap: container restarted")
+			time.Sleep(time.Second)
+			p.mu.Lock()
+			p.lost = true
+			p.mu.Unlock()
+		}, phase: state.Failed, reason: state.Lost, class: Failure, message: "was restarted, which ended the job", fetched: true},
 		{name: "container made anew as the results come", spec: func(s *plan.RunSpec) { s.AllowEmpty = true }, phase: state.Failed, reason: state.Lost, class: Failure, message: "the job succeeded; the container of pod"},
 		{name: "network away as the results come", job: func(j *fakeJob) { j.length = 9 * time.Minute }, phase: state.Succeeded, class: OK, fetched: true},
 		{name: "digest mismatch", job: func(j *fakeJob) {}, during: nil, phase: state.Succeeded, class: Failure, kept: true, message: "digest"},
@@ -332,6 +339,32 @@ func TestCancel(t *testing.T) {
 		<-done
 		if run := w.run("run.train"); run.Phase != state.Cancelled || run.Reason != state.UserCancelled || !run.Retrieved {
 			t.Errorf("%+v", run)
+		}
+		w.clean()
+	})
+}
+
+// A pod that another process gets ready cannot be asked for anything, and both
+// commands name who ends it.
+func TestCancelAndStopWhileAnotherBoots(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.boot = func(_ int, p *fakePod) { p.bootTime = 10 * time.Minute }
+		done := make(chan Outcome, 1)
+		go func() { done <- w.apply(oneRun(spec()), Options{}) }()
+		time.Sleep(5 * time.Minute)
+		for name, ask := range map[string]func(e *Engine) (Outcome, error){
+			"stop":   func(e *Engine) (Outcome, error) { return e.Stop(t.Context(), "run.train", Options{}) },
+			"cancel": func(e *Engine) (Outcome, error) { return e.Cancel(t.Context(), "run.train", Options{}) },
+		} {
+			e := w.engine()
+			e.Interrupts = nil
+			out, err := ask(e)
+			if err != nil || CodeOf(out.Runs[0].Err) != "not_started" || !strings.Contains(out.Runs[0].Err.Error(), "interrupt apply of ann@here (pid 101), which starts it, or overbrainer destroy -take-over -target=run.train") {
+				t.Errorf("%s: %v %+v", name, err, out.Runs)
+			}
+		}
+		if out := <-done; out.Class != OK {
+			t.Errorf("%+v", out)
 		}
 		w.clean()
 	})

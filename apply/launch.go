@@ -51,11 +51,11 @@ func (r *runner) start() error {
 // upload brings the inputs to the pod, in the time that it has to get ready
 // after each loss of it.
 func (r *runner) upload(ctx context.Context, request UploadRequest) error {
+	progress, finish := r.transfer("upload")
 	return r.carry(carriage{
 		failed:   "the inputs could not be uploaded",
 		patience: func(lost time.Time) time.Time { return lost.Add(r.readyTimeout()) },
 		once: func() (there int64, err error) {
-			progress, finish := r.transfer("upload")
 			defer finish()
 			request.Progress = func(done, total int64) {
 				there = done
@@ -245,12 +245,16 @@ func (r *runner) savePodState(to state.PodState) error {
 }
 
 // transfer gives a progress function that tells of a transfer at most four
-// times a second, and one that ends it.
+// times a second, and one that ends a try. A try that goes on from what is there
+// begins by measuring that: what an earlier one reached is told until then.
 func (r *runner) transfer(what string) (progress func(done, total int64), finish func()) {
 	began := time.Now()
 	var told time.Time
 	var last, all int64
 	tell := func() {
+		if last == 0 && all > 0 {
+			return
+		}
 		rate := 0.0
 		if d := time.Since(began).Seconds(); d > 0 {
 			rate = float64(last) / d
@@ -258,7 +262,7 @@ func (r *runner) transfer(what string) (progress func(done, total int64), finish
 		r.emit(Event{Kind: EventTransfer, Message: what, Done: last, Total: all, Rate: rate})
 	}
 	return func(done, total int64) {
-			last, all = done, total
+			last, all = max(last, done), total
 			if time.Since(told) >= 250*time.Millisecond {
 				told = time.Now()
 				tell()

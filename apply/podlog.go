@@ -47,9 +47,11 @@ type podLog struct {
 	deleting string
 	// failures are the starts of the container in a row that went wrong.
 	failures int
-	moved    time.Time
-	redact   *safetext.Redactor
-	now      func() time.Time
+	// restarted is when the container was last seen to start again.
+	restarted time.Time
+	moved     time.Time
+	redact    *safetext.Redactor
+	now       func() time.Time
 }
 
 // captureLogs follows the pod's log until the runner ends it.
@@ -180,6 +182,17 @@ func (r *runner) startsFailed() (times int, words string) {
 	return l.failures, words
 }
 
+// restartedSince reports whether the pod's container has started again after a
+// time.
+func (r *runner) restartedSince(at *time.Time) bool {
+	if r.logs == nil || at == nil {
+		return false
+	}
+	r.logs.mu.Lock()
+	defer r.logs.mu.Unlock()
+	return r.logs.restarted.After(*at)
+}
+
 // openPodLog opens the kept log and its cursor without following a link: what
 // comes from a pod lands in the same directory.
 func openPodLog(runDir, podID string, redact *safetext.Redactor, now func() time.Time) (*podLog, error) {
@@ -271,6 +284,9 @@ func (l *podLog) take(line providers.LogLine) error {
 		l.said = l.redact.String(safetext.OneLine(line.Text))
 		if ourWord.MatchString(line.Text) {
 			l.failures = 0 // it runs
+		}
+		if strings.HasSuffix(line.Text, " bootstrap: container restarted") {
+			l.restarted = l.now()
 		}
 	case line.Source == providers.LogSystem && startFailure.MatchString(line.Text):
 		l.failures++

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -125,11 +126,19 @@ func (w *readiness) late() error {
 	after := w.r.t.Nominal(w.r.now().Sub(w.r.run.Pod.CreatedAt)).Round(time.Second)
 	text := fmt.Sprintf("it was not ready after %s: %s", after, w.why)
 	if line := w.r.lastLogLine(); line != "" {
-		text += fmt.Sprintf("; the container's last word: %q", line)
+		text += fmt.Sprintf("; the container's last word: %q%s", line, w.r.diskSize(line))
 	} else {
 		text += fmt.Sprintf("; worth checking: the image's name and size (the disk has %d GB), and whether it starts", w.r.spec.Target.DiskGB)
 	}
 	return slow("%s", text)
+}
+
+// diskSize names the disk of a pod whose container says that it is too small.
+func (r *runner) diskSize(words string) string {
+	if !strings.Contains(strings.ToLower(words), "no space left") {
+		return ""
+	}
+	return fmt.Sprintf("; its disk has %d GB, container_disk_gb makes it larger", r.spec.Target.DiskGB)
 }
 
 // look reads the pod once and tries to connect.
@@ -154,10 +163,10 @@ func (w *readiness) look() (done bool, err error) {
 		return false, failedVerdict(v.Reason, v.Bootstrap)
 	}
 	if n, words := r.startsFailed(); n >= mostStarts {
-		return false, slow("its container could not be started %d times, at last: %s", n, words)
+		return false, slow("its container could not be started %d times, at last: %s%s", n, words, r.diskSize(words))
 	}
 	if pod.SSH == nil {
-		w.why = fmt.Sprintf("the pod is %s and has no address yet", pod.Status)
+		w.why = fmt.Sprintf("the pod is %s and has no address for direct SSH yet", pod.Status)
 		return false, nil
 	}
 	return w.connect(pod)

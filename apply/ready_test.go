@@ -122,7 +122,7 @@ func TestContainerLogExplainsAWait(t *testing.T) {
 		p.Offers["run.train"] = p.Offers["run.train"][:1]
 		out := w.apply(p, Options{})
 		run := w.run("run.train")
-		if out.Class != Failure || !strings.Contains(run.Message, "no space left") || !w.said(EventWaiting, "no space left") {
+		if out.Class != Failure || !strings.Contains(run.Message, "no space left") || !strings.Contains(run.Message, "its disk has 50 GB, container_disk_gb") || !w.said(EventWaiting, "no space left") {
 			t.Errorf("class %d: %s", out.Class, run.Message)
 		}
 		w.clean()
@@ -166,6 +166,14 @@ func neverStarts(t *testing.T, say func(w *world, id string)) {
 		}
 		w.clean()
 	})
+}
+
+// A pod that is not proven gone says why it was to go.
+func TestGivenUpIsNotLost(t *testing.T) {
+	err := givenUp("it never got ready", failf("not_deleted", "pod p could not be deleted").at("run.a"))
+	if want := "run.a: pod p could not be deleted; it was given up because it never got ready"; err.Error() != want {
+		t.Errorf("%q, want %q", err, want)
+	}
 }
 
 // TestPodLogGoesOn: a log stream that ends is opened again where it was.

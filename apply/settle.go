@@ -57,8 +57,11 @@ func (r *runner) ending(w watched) ending {
 		}
 	}
 	e := judge(f, r.run.Job)
-	if w.wiped {
+	switch {
+	case w.wiped:
 		e.message = r.anewWords(", and its job is gone")
+	case e.reason == state.Lost && r.restartedSince(r.run.StartedAt):
+		e.message = fmt.Sprintf("the container of pod %s was restarted, which ended the job", podID(r.run))
 	}
 	if text := r.limitMessage(e.reason); text != "" {
 		if e.snapshot != nil {

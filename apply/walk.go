@@ -192,10 +192,21 @@ func (w *placement) use(attempt string, pod providers.Pod, offer plan.Offer) (do
 // proven ends the walk.
 func (w *placement) giveUp(attempt string, result state.AttemptResult, detail, reason string) (done bool, err error) {
 	if err := w.r.endAttempt(attempt, result, detail, reason); err != nil {
-		return true, err
+		return true, givenUp(detail, err)
 	}
 	if w.r.s.interrupted() {
 		return true, errInterrupted
 	}
 	return false, nil
+}
+
+// givenUp says of a pod that is not proven gone why it was to go.
+func givenUp(why string, err error) error {
+	e, ok := err.(*Error)
+	if !ok {
+		return err
+	}
+	c := *e
+	c.Message += "; it was given up because " + why
+	return &c
 }
