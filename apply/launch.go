@@ -248,7 +248,8 @@ func (r *runner) savePodState(to state.PodState) error {
 // times a second, and one that ends a try. A try that goes on from what is there
 // begins by measuring that: what an earlier one reached is told until then.
 func (r *runner) transfer(what string) (progress func(done, total int64), finish func()) {
-	began := time.Now()
+	began, base := time.Now(), int64(0) // of this try, for its rate
+	again := false
 	var told time.Time
 	var last, all int64
 	tell := func() {
@@ -257,21 +258,27 @@ func (r *runner) transfer(what string) (progress func(done, total int64), finish
 		}
 		rate := 0.0
 		if d := time.Since(began).Seconds(); d > 0 {
-			rate = float64(last) / d
+			rate = float64(last-base) / d
 		}
 		r.emit(Event{Kind: EventTransfer, Message: what, Done: last, Total: all, Rate: rate})
 	}
-	return func(done, total int64) {
-			last, all = max(last, done), total
-			if time.Since(told) >= 250*time.Millisecond {
-				told = time.Now()
-				tell()
-			}
-		}, func() {
-			if all > 0 {
-				tell()
-			}
+	progress = func(done, total int64) {
+		if again && done >= last {
+			began, base, again = time.Now(), done, false
 		}
+		last, all = max(last, done), total
+		if time.Since(told) >= 250*time.Millisecond {
+			told = time.Now()
+			tell()
+		}
+	}
+	finish = func() {
+		if all > 0 {
+			tell()
+		}
+		again = true
+	}
+	return progress, finish
 }
 
 func total(files []File) int64 {

@@ -202,8 +202,8 @@ func (w *placement) giveUp(attempt string, result state.AttemptResult, detail, r
 
 // givenUp says of a pod that is not proven gone why it was to go.
 func givenUp(why string, err error) error {
-	e, ok := err.(*Error)
-	if !ok {
+	var e *Error
+	if !errors.As(err, &e) {
 		return err
 	}
 	c := *e
