@@ -135,7 +135,7 @@ func (s *session) find(name string) (*runner, error) {
 func (r *runner) attach() RunOutcome {
 	run := r.run
 	switch {
-	case run.Phase == state.Preparing && (run.Pod == nil || run.Pod.State != state.PodLaunching):
+	case r.beforeStart():
 		return r.failed(failf("not_started", "the job of run %s was not started yet", run.ID).at(r.address).hint("overbrainer apply goes on with it"))
 	case run.Phase.Ended() && (run.Pod == nil || run.Pod.Gone() || run.Retrieved):
 		out := r.outcome()
@@ -201,10 +201,29 @@ func (r *runner) reachable(verb string) error {
 		return r.hasEnded(verb)
 	case run.Pod == nil || run.Pod.Gone():
 		return failf("no_pod", "run %s has no pod: nothing to %s", run.ID, verb).at(r.address)
-	case run.Phase == state.Preparing && run.Pod.State != state.PodLaunching:
-		return failf("not_started", "the job of run %s was not started yet: nothing to %s", run.ID, verb).at(r.address).hint("wait until it runs, or interrupt the command that starts it")
 	}
 	return r.connect()
+}
+
+// beforeStart reports whether the order to start the job was not sent yet.
+func (r *runner) beforeStart() bool {
+	run := r.run
+	return run.Phase == state.Preparing && (run.Pod == nil || run.Pod.State != state.PodLaunching)
+}
+
+// notYet says of a run without a job who gets it a pod, and what ends that.
+func (r *runner) notYet(verb string) error {
+	e := failf("not_started", "the job of run %s was not started yet: nothing to %s", r.run.ID, verb).at(r.address)
+	if !r.unclaimed {
+		return e.hint("%s ends it", r.command("cancel"))
+	}
+	who := "the command that starts it"
+	if st, err := r.s.read(); err == nil {
+		if c, held := st.Claims[r.address]; held {
+			who = fmt.Sprintf("%s of %s@%s (pid %d), which starts it", c.Operation, c.Who, c.Host, c.PID)
+		}
+	}
+	return e.hint("wait until it runs, or end it with its pod: interrupt %s, or overbrainer destroy -take-over -target=%s", who, shellWord(r.address))
 }
 
 func (r *runner) hasEnded(verb string) error {
@@ -214,6 +233,9 @@ func (r *runner) hasEnded(verb string) error {
 func (r *runner) stopJob() RunOutcome {
 	if r.run.Phase.Ended() {
 		return r.failed(r.hasEnded("stop"))
+	}
+	if r.beforeStart() {
+		return r.failed(r.notYet("stop"))
 	}
 	if r.run.Job.SnapshotPath == "" {
 		return r.failed(failf("no_snapshots", "the job of run %s cannot save itself: it has no snapshot block", r.run.ID).at(r.address).hint("%s ends it", r.command("cancel")))
@@ -245,7 +267,10 @@ func calm(out RunOutcome) RunOutcome {
 }
 
 func (r *runner) cancelJob() RunOutcome {
-	if r.run.Phase == state.Preparing && !r.unclaimed && (r.run.Pod == nil || r.run.Pod.State != state.PodLaunching) {
+	switch {
+	case r.beforeStart() && r.unclaimed:
+		return r.failed(r.notYet("cancel"))
+	case r.beforeStart():
 		return r.cancelBeforeStart()
 	}
 	if err := r.reachable("cancel"); err != nil {

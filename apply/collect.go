@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,73 +21,60 @@ const snapshotFile = "snapshot.json"
 // collected is what came home.
 type collected struct {
 	files []File
-	// missed: the job succeeded and nothing matched its outputs; these files
-	// there were.
-	missed bool
-	others []string
+	// missed says what should have come and is not there, reason what that
+	// makes of the run; "" where nothing is missing.
+	missed string
+	reason state.Reason
 }
 
 // collect brings the results home: the files that match the outputs, the log,
 // the metrics and a snapshot. Everything is verified before anything gets its
-// final name. It goes on over new connections where one breaks, from what is
-// here: only tries that brought nothing more are counted, and a pod that cannot
-// be reached is waited for until its grace is over.
+// final name.
 func (r *runner) collect(e ending) (collected, error) {
 	r.phase("retrieving", "fetching the results")
-	var last error
-	var most int64 // bytes that were here after any try
-	var known *Manifest
-	until, wait := r.graceEnd(), r.t.Reconnect
-	for tries := 0; tries < r.t.TransferTries; {
-		if r.s.interrupted() {
-			return collected{}, errInterrupted
-		}
-		if r.machine == nil {
-			if err := r.connect(); err != nil {
-				last = err
-				if podEnded(err) {
-					return collected{}, err
-				}
-				if turnedAway(err) {
-					tries++
-				}
-				if r.now().After(until) {
-					break
-				}
-				if wait == r.t.Reconnect {
-					r.emit(Event{Kind: EventWaiting, Message: fmt.Sprintf("%v; trying again until %s", err, until.Local().Format(clock))})
-				}
-				if err := r.s.sleep(wait); err != nil {
-					return collected{}, errInterrupted
-				}
-				wait = min(2*wait, r.t.ReconnectMax)
-				continue
+	var got collected
+	var known, first *Manifest
+	var anew bool // something still wrote: once more, by a new list
+	const failed = "the results could not be fetched"
+	until := r.graceEnd()
+	progress, finish := r.transfer("download")
+	err := r.carry(carriage{
+		failed:   failed,
+		patience: func(time.Time) time.Time { return until },
+		once: func() (here int64, err error) {
+			had := known
+			got, here, err = r.collectOnce(e, &known, progress)
+			finish()
+			first = cmp.Or(first, known)
+			if anew = errors.Is(err, ErrMismatch) && had != nil; anew {
+				known = nil
 			}
-			wait = r.t.Reconnect
-		}
-		had := known
-		got, here, err := r.collectOnce(e, &known)
-		if err == nil {
-			return got, nil
-		}
-		if r.s.interrupted() {
-			return collected{}, errInterrupted
-		}
-		last = err
-		if errors.Is(err, ErrMismatch) && had != nil {
-			known = nil // something still wrote: once more by a new list
-		} else if !again(err) {
-			break
-		}
-		tries++
-		if here > most {
-			most, tries = here, 0
-		}
-		r.warnf("the results could not be fetched, trying again: %v", err)
-		r.closeMachine()
+			return here, err
+		},
+		final: func(err error) bool { return !anew && !again(err) },
+	})
+	if err == nil && first != nil {
+		r.warnOfGone(first.Files, got.files)
 	}
-	return collected{}, failf("not_retrieved", "the results could not be fetched: %v", last).at(r.address).id(podID(r.run)).because(last).
+	switch {
+	case err == nil, errors.Is(err, errInterrupted), errors.Is(err, ErrNoJob), podEnded(err):
+		return got, err
+	}
+	return collected{}, failf("not_retrieved", "%s: %v", failed, err).at(r.address).id(podID(r.run)).because(err).
 		hint("they wait on the pod for its grace; overbrainer apply, or %s, goes on from what is here", r.command("attach"))
+}
+
+// warnOfGone names files that the pod listed first and that the job's own
+// processes removed since, on the same disk.
+func (r *runner) warnOfGone(listed, got []File) {
+	here := map[string]bool{}
+	for _, f := range got {
+		here[f.Path] = true
+	}
+	listed = slices.DeleteFunc(slices.Clone(listed), func(f File) bool { return here[f.Path] })
+	if len(listed) > 0 {
+		r.warnf("%s that the pod listed at first, %s among them, went away there before they were fetched", countFiles(len(listed)), listed[0].Path)
+	}
 }
 
 // graceEnd is until when an ended job's pod waits for its results to be
@@ -117,12 +105,18 @@ var ErrNoSpace = errors.New("no space left here")
 // ErrMismatch says that a file is not what the pod said it was.
 var ErrMismatch = errors.New("a file does not have the digest that the pod gave")
 
+// ErrNoJob says that no job was ever started in the run's directory on the pod:
+// where one was, its container has been made anew since, with an empty disk.
+var ErrNoJob = errors.New("the run's directory on the pod holds nothing of a job")
+
 // again reports whether another try may help.
-func again(err error) bool { return !errors.Is(err, ErrNoSpace) && !errors.Is(err, ErrMismatch) }
+func again(err error) bool {
+	return !errors.Is(err, ErrNoSpace) && !errors.Is(err, ErrMismatch) && !errors.Is(err, ErrNoJob)
+}
 
 // collectOnce makes one try. here is how many bytes of the results it saw here
 // at the end, known the list of them once there is one.
-func (r *runner) collectOnce(e ending, known **Manifest) (got collected, here int64, err error) {
+func (r *runner) collectOnce(e ending, known **Manifest, progress func(done, total int64)) (got collected, here int64, err error) {
 	ctx, cancel := r.s.breakable()
 	defer cancel()
 	job := r.run.Job
@@ -131,24 +125,31 @@ func (r *runner) collectOnce(e ending, known **Manifest) (got collected, here in
 		request.Globs = append(request.Globs, globLiteral(e.snapshot.Path)+"/**")
 		request.Always = append(request.Always, snapshotFile)
 	}
-	progress, finish := r.transfer("download")
 	request.Progress = func(done, total int64) {
 		here = done
 		progress(done, total)
 	}
 	manifest, err := r.machine.Collect(ctx, request)
-	finish()
 	if err != nil {
 		if len(manifest.Files) > 0 {
 			*known = &manifest
 		}
 		return collected{}, here, err
 	}
-	return collected{
-		files:  r.maskKept(manifest.Files),
-		others: manifest.Others,
-		missed: manifest.Matched == 0 && !job.AllowEmpty && e.phase == state.Succeeded,
-	}, here, nil
+	got.files = r.maskKept(manifest.Files)
+	switch {
+	case e.snapshot != nil && !holds(manifest.Files, e.snapshot.Path):
+		got.reason = state.InvalidSnapshot
+		got.missed = fmt.Sprintf("the job says that it saved itself at step %d, and there is no file in %s", e.snapshot.Step, e.snapshot.Path)
+	case e.phase == state.Succeeded && manifest.Matched == 0 && !job.AllowEmpty:
+		got.reason, got.missed = state.NoOutputs, missedWords(job.Outputs, manifest.Others)
+	}
+	return got, here, nil
+}
+
+// holds reports whether the files have one below a directory, or of its name.
+func holds(files []File, name string) bool {
+	return slices.ContainsFunc(files, func(f File) bool { return f.Path == name || strings.HasPrefix(f.Path, name+"/") })
 }
 
 // globLiteral makes a glob that matches exactly this path.
@@ -201,8 +202,7 @@ func maskLines(data []byte, mask func(string) string) []byte {
 	return []byte(b.String())
 }
 
-// settleResults writes down what came home, and tells the pod before anything
-// else may happen to it.
+// settleResults writes down what came home.
 func (r *runner) settleResults(e ending, got collected) error {
 	at := r.now()
 	outputs := 0
@@ -212,10 +212,10 @@ func (r *runner) settleResults(e ending, got collected) error {
 		}
 	}
 	err := r.save(func(_ *state.State, run *state.Run) {
-		run.Retrieved = !got.missed
+		run.Retrieved = got.missed == ""
 		run.FetchedBy = r.s.Who.Who + "@" + r.s.Who.Host
 		run.ResultsDigest, run.ResultFiles, run.ResultBytes = digestOf(got.files), len(got.files), total(got.files)
-		if e.snapshot != nil {
+		if e.snapshot != nil && got.missed == "" {
 			snap := *e.snapshot
 			snap.Local = true
 			if snap.At.IsZero() {
@@ -225,11 +225,10 @@ func (r *runner) settleResults(e ending, got collected) error {
 		}
 	})
 	r.saveResult(got.files)
-	if err != nil || got.missed {
+	if err != nil || got.missed != "" {
 		return err
 	}
 	r.emit(Event{Kind: EventRetrieved, Dir: r.run.Dir, Message: fmt.Sprintf("%s, %s, verified, in %s", countFiles(len(got.files)), size(total(got.files)), r.run.Dir)})
-	r.markRetrieved()
 	return nil
 }
 

@@ -252,6 +252,19 @@ func (d *diskWatch) stop(f *follower) {
 	}
 }
 
+// diskWords says which disk was nearly full, and what gives the next run room.
+func (r *runner) diskWords() string {
+	b := r.run.Bounds
+	switch gb := r.volumeSize(); {
+	case r.run.Pod == nil || r.run.Pod.VolumeID == "":
+		return "ended because the container's disk was nearly full; raise container_disk_gb of " + r.run.Target
+	case b.MaxVolumeGB > 0:
+		return fmt.Sprintf("ended because its volume %s of %d GB was nearly full and may not grow beyond max_volume_gb = %d (%s); raise that or the volume's size_gb, or remove files from it", r.run.Pod.VolumeID, gb, b.MaxVolumeGB, b.Where)
+	default:
+		return fmt.Sprintf("ended because its volume %s of %d GB was nearly full; raise its size_gb, let it grow by max_volume_gb (%s), or remove files from it", r.run.Pod.VolumeID, gb, b.Where)
+	}
+}
+
 // volumeSize is the size in GB of the volume that the pod uses, 0 = unknown.
 func (r *runner) volumeSize() int {
 	if r.volumeGB == 0 && r.spec != nil {

@@ -24,6 +24,16 @@ type ending struct {
 	doubt bool
 }
 
+// without is the ending of a job whose results are gone: what it made of
+// itself, a success or a snapshot, is lost.
+func (e ending) without(why string) ending {
+	if e.phase == state.Succeeded || e.phase == state.Stopped {
+		e.phase, e.reason = state.Failed, state.Lost
+	}
+	e.message += "; " + why
+	return e
+}
+
 // facts are what an ending is told from.
 type facts struct {
 	state   JobState
@@ -143,6 +153,8 @@ func (r *runner) limitMessage(reason state.Reason) string {
 		return fmt.Sprintf("ended by its cost cap: max_cost_usd = %g (%s), boot attempts counted", b.MaxCostUSD, b.Where)
 	case state.StalledOut:
 		return fmt.Sprintf("ended because it made no progress for stall_after = %q (%s)", spanWords(b.StallAfterS), b.Where)
+	case state.DiskFull:
+		return r.diskWords()
 	}
 	return ""
 }

@@ -61,6 +61,24 @@ func (r *runner) vanished() RunOutcome {
 	return r.done(err)
 }
 
+// wiped ends a run whose job, or its results, went with the disk of its pod's
+// container. Nothing on the pod is worth waiting for.
+func (r *runner) wiped(e ending) RunOutcome {
+	r.copyPodLogs()
+	r.closeMachine()
+	err := r.remove("container made anew", "client")
+	r.finish(e.phase, e.reason, e.message+r.savedWords())
+	if err == nil {
+		r.tidy()
+	}
+	return r.done(err)
+}
+
+// anewWords says that the pod has a new container, and what came of that.
+func (r *runner) anewWords(what string) string {
+	return fmt.Sprintf("the container of pod %s was made anew with an empty disk%s", podID(r.run), what)
+}
+
 // takenAway ends a run whose pod the provider has ended; what is left of it
 // still costs something and is deleted.
 func (r *runner) takenAway(why error) RunOutcome {

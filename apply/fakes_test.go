@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -113,6 +114,7 @@ type fakeJob struct {
 	metrics string
 	// snapshot: it saves itself when asked, at this step; 0: it does not.
 	snapshot int64
+	unsaved  bool   // it says that it saved itself, and there is no checkpoint
 	obeys    bool   // it ends when asked and leaves no snapshot
 	badProof string // it leaves a proof of which this is wrong
 	hang     bool   // it never ends by itself
@@ -127,9 +129,12 @@ type fakePod struct {
 	bootTime  time.Duration
 	verdict   Verdict
 	refuseKey bool
+	lost      bool  // the job's process is gone
 	noJob     error // Launch fails with it
 	// answer may lose the answer of a call that had its effect.
 	answer func(call string) error
+	// upload stands in for the transfer of the inputs.
+	upload func(u UploadRequest) error
 
 	mu        sync.Mutex
 	born      time.Time
@@ -156,6 +161,8 @@ func (p *fakePod) state(now time.Time) (JobState, int) {
 	switch {
 	case p.started.IsZero():
 		return JobNone, 0
+	case p.lost:
+		return JobLost, 0
 	case !p.cancelled.IsZero():
 		return JobCancelled, 0
 	case p.asked != "" && (p.job.snapshot > 0 || p.job.obeys || p.job.badProof != "") && !now.Before(p.askedAt.Add(time.Minute)):
@@ -213,6 +220,11 @@ func (m fakeMachine) Upload(ctx context.Context, u UploadRequest) error {
 			return err
 		}
 		_ = r.Close()
+	}
+	if m.upload != nil {
+		if err := m.upload(u); err != nil {
+			return err
+		}
 	}
 	m.uploads = u.Files
 	return ctx.Err()
@@ -302,6 +314,9 @@ func fileOf(path, content string) File {
 func (m fakeMachine) Manifest(_ context.Context, globs, always []string) (Manifest, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.started.IsZero() {
+		return Manifest{}, ErrNoJob
+	}
 	return m.manifest(globs, always), m.enter()
 }
 
@@ -331,6 +346,9 @@ func (m fakeMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, e
 		if err := m.collect(m.collects); err != nil {
 			return Manifest{}, err
 		}
+	}
+	if m.started.IsZero() {
+		return Manifest{}, ErrNoJob
 	}
 	files := map[string]string{}
 	for k, v := range m.job.files {
@@ -377,6 +395,10 @@ func (m fakeMachine) RequestSnapshot(_ context.Context, reason string, overwrite
 	}
 	if m.asked == "" || overwrite {
 		m.asked, m.askedAt = reason, time.Now()
+		if m.job.snapshot > 0 && !m.job.unsaved {
+			m.job.files = maps.Clone(m.job.files)
+			m.job.files[fmt.Sprintf("output/checkpoint-%d/state", m.job.snapshot)] = "saved"
+		}
 	}
 	return nil
 }

@@ -65,7 +65,15 @@ func TestEnds(t *testing.T) {
 			p.mu.Lock()
 			p.started = time.Time{}
 			p.mu.Unlock()
-		}, phase: state.Failed, reason: state.Lost, class: Failure, message: "empty disk", fetched: true},
+		}, phase: state.Failed, reason: state.Lost, class: Failure, message: "empty disk"},
+		{name: "container restarted", job: func(j *fakeJob) { j.length = time.Hour }, during: func(w *world, p *fakePod) {
+			w.mem.Log(p.id, "2026-03-04T05:06:07Z bootstrap: container restarted")
+			time.Sleep(time.Second)
+			p.mu.Lock()
+			p.lost = true
+			p.mu.Unlock()
+		}, phase: state.Failed, reason: state.Lost, class: Failure, message: "was restarted, which ended the job", fetched: true},
+		{name: "container made anew as the results come", spec: func(s *plan.RunSpec) { s.AllowEmpty = true }, phase: state.Failed, reason: state.Lost, class: Failure, message: "the job succeeded; the container of pod"},
 		{name: "network away as the results come", job: func(j *fakeJob) { j.length = 9 * time.Minute }, phase: state.Succeeded, class: OK, fetched: true},
 		{name: "digest mismatch", job: func(j *fakeJob) {}, during: nil, phase: state.Succeeded, class: Failure, kept: true, message: "digest"},
 	}
@@ -82,6 +90,15 @@ func TestEnds(t *testing.T) {
 				w.boot = func(_ int, p *fakePod) {
 					if tt.name == "digest mismatch" {
 						p.collect = func(int) error { return fmt.Errorf("%w: output/model.bin", ErrMismatch) }
+					}
+					if tt.name == "container made anew as the results come" {
+						p.collect = func(n int) error {
+							if n > 1 {
+								return nil
+							}
+							p.started, p.job.files = time.Time{}, nil
+							return errors.New("connection lost")
+						}
 					}
 					if tt.name == "network away as the results come" {
 						p.collect = func(n int) error {
@@ -210,7 +227,7 @@ func TestStop(t *testing.T) {
 			if out := w.apply(p, Options{}); out.Class != OK {
 				t.Fatalf("resume: %+v", out)
 			}
-			if got := w.pod(2).launch.ResumeDir; got != "resume/checkpoint-40" || w.pod(2).uploads[0].Path != "resume/checkpoint-40/w" {
+			if got := w.pod(2).launch.ResumeDir; got != "resume/checkpoint-40" || len(w.pod(2).uploads) != 2 || w.pod(2).uploads[1].Path != "resume/checkpoint-40/w" {
 				t.Errorf("resume dir %q, uploads %v", got, w.pod(2).uploads)
 			}
 		})
@@ -246,6 +263,7 @@ func TestStop(t *testing.T) {
 	}{
 		{"a job that does not answer", fakeJob{}, state.Stopped, state.UserStopped, OK, 29 * time.Minute, "did not within 30m and was ended", false},
 		{"a job that ends and leaves nothing", fakeJob{obeys: true}, state.Succeeded, state.NoReason, OK, 0, "it may not have finished", true},
+		{"a job that says it saved itself and did not", fakeJob{snapshot: 40, unsaved: true}, state.Failed, state.InvalidSnapshot, JobFailed, 0, "there is no file in output/checkpoint-40", false},
 		{"a job whose proof is not valid", fakeJob{badProof: `its checkpoint "../../etc" is no place for one`}, state.Failed, state.InvalidSnapshot, JobFailed, 0, `"../../etc"`, false},
 	} {
 		for _, held := range []bool{false, true} {
@@ -273,6 +291,12 @@ func TestStop(t *testing.T) {
 					}
 					if w.said(EventSnapshot, "saved itself") {
 						t.Error("it is said to have saved itself")
+					}
+					if tt.job.unsaved { // somebody may still find what it saved
+						if len(w.mem.Pods()) != 1 || run.Pod.State != state.PodAwaiting || run.Retrieved {
+							t.Errorf("pod: %v %+v", w.mem.Pods(), run.Pod)
+						}
+						return
 					}
 					w.clean()
 				})
@@ -315,6 +339,32 @@ func TestCancel(t *testing.T) {
 		<-done
 		if run := w.run("run.train"); run.Phase != state.Cancelled || run.Reason != state.UserCancelled || !run.Retrieved {
 			t.Errorf("%+v", run)
+		}
+		w.clean()
+	})
+}
+
+// A pod that another process gets ready cannot be asked for anything, and both
+// commands name who ends it.
+func TestCancelAndStopWhileAnotherBoots(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.boot = func(_ int, p *fakePod) { p.bootTime = 10 * time.Minute }
+		done := make(chan Outcome, 1)
+		go func() { done <- w.apply(oneRun(spec()), Options{}) }()
+		time.Sleep(5 * time.Minute)
+		for name, ask := range map[string]func(e *Engine) (Outcome, error){
+			"stop":   func(e *Engine) (Outcome, error) { return e.Stop(t.Context(), "run.train", Options{}) },
+			"cancel": func(e *Engine) (Outcome, error) { return e.Cancel(t.Context(), "run.train", Options{}) },
+		} {
+			e := w.engine()
+			e.Interrupts = nil
+			out, err := ask(e)
+			if err != nil || CodeOf(out.Runs[0].Err) != "not_started" || !strings.Contains(out.Runs[0].Err.Error(), "interrupt apply of ann@here (pid 101), which starts it, or overbrainer destroy -take-over -target=run.train") {
+				t.Errorf("%s: %v %+v", name, err, out.Runs)
+			}
+		}
+		if out := <-done; out.Class != OK {
+			t.Errorf("%+v", out)
 		}
 		w.clean()
 	})

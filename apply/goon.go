@@ -134,9 +134,7 @@ func (r *runner) goOnLaunching() RunOutcome {
 func (r *runner) goOnRunning() RunOutcome {
 	r.phase("training", "attached to run %s on pod %s", r.run.ID, r.run.Pod.ID)
 	if r.run.Retrieved && r.run.Phase.Ended() {
-		if err := r.connect(); err == nil {
-			r.markRetrieved()
-		}
+		_ = r.connect() // without it the guard cannot be told, and is not needed
 		return r.endPod()
 	}
 	return r.running()

@@ -47,32 +47,24 @@ func (r *runner) start() error {
 	return r.launch(resume)
 }
 
-// upload brings the inputs to the pod, over another connection where one
-// breaks: what is there already is not sent again.
+// upload brings the inputs to the pod, in the time that it has to get ready
+// after each loss of it.
 func (r *runner) upload(ctx context.Context, request UploadRequest) error {
-	var last error
-	for tries := 0; tries < r.t.TransferTries; tries++ {
-		if r.machine == nil {
-			if err := r.connect(); err != nil {
-				last = err
-				if podEnded(err) || r.s.sleep(r.t.Reconnect<<tries) != nil {
-					return err
-				}
-				continue
+	progress, finish := r.transfer("upload")
+	return r.carry(carriage{
+		failed:   "the inputs could not be uploaded",
+		patience: func(lost time.Time) time.Time { return lost.Add(r.readyTimeout()) },
+		once: func() (there int64, err error) {
+			defer finish()
+			request.Progress = func(done, total int64) {
+				there = done
+				progress(done, total)
 			}
-		}
-		progress, finish := r.transfer("upload")
-		request.Progress = progress
-		err := r.machine.Upload(ctx, request)
-		finish()
-		if err == nil || ctx.Err() != nil || errors.Is(err, ErrMismatch) {
-			return err
-		}
-		last = err
-		r.warnf("the inputs could not be uploaded, trying again: %v", err)
-		r.closeMachine()
-	}
-	return last
+			err = r.machine.Upload(ctx, request)
+			return there, err
+		},
+		final: func(err error) bool { return ctx.Err() != nil || errors.Is(err, ErrMismatch) },
+	})
 }
 
 func (r *runner) startFailed(what string, err error) error {
@@ -271,29 +263,40 @@ func (r *runner) savePodState(to state.PodState) error {
 }
 
 // transfer gives a progress function that tells of a transfer at most four
-// times a second, and one that ends it.
+// times a second, and one that ends a try. A try that goes on from what is there
+// begins by measuring that: what an earlier one reached is told until then.
 func (r *runner) transfer(what string) (progress func(done, total int64), finish func()) {
-	began := time.Now()
+	began, base := time.Now(), int64(0) // of this try, for its rate
+	again := false
 	var told time.Time
 	var last, all int64
 	tell := func() {
+		if last == 0 && all > 0 {
+			return
+		}
 		rate := 0.0
 		if d := time.Since(began).Seconds(); d > 0 {
-			rate = float64(last) / d
+			rate = float64(last-base) / d
 		}
 		r.emit(Event{Kind: EventTransfer, Message: what, Done: last, Total: all, Rate: rate})
 	}
-	return func(done, total int64) {
-			last, all = done, total
-			if time.Since(told) >= 250*time.Millisecond {
-				told = time.Now()
-				tell()
-			}
-		}, func() {
-			if all > 0 {
-				tell()
-			}
+	progress = func(done, total int64) {
+		if again && done >= last {
+			began, base, again = time.Now(), done, false
 		}
+		last, all = max(last, done), total
+		if time.Since(told) >= 250*time.Millisecond {
+			told = time.Now()
+			tell()
+		}
+	}
+	finish = func() {
+		if all > 0 {
+			tell()
+		}
+		again = true
+	}
+	return progress, finish
 }
 
 func total(files []File) int64 {

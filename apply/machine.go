@@ -124,7 +124,15 @@ func (m *sshMachine) Cancel(ctx context.Context) error {
 
 func (m *sshMachine) Manifest(ctx context.Context, globs, always []string) (Manifest, error) {
 	list, err := m.pod.Manifest(ctx, globs, always)
-	return manifestOf(list), err
+	return manifestOf(list), listError(err)
+}
+
+// listError gives the engine's word for a list that no job left.
+func listError(err error) error {
+	if errors.Is(err, job.ErrNoJob) {
+		return ErrNoJob
+	}
+	return err
 }
 
 func manifestOf(list job.Manifest) Manifest {
@@ -155,7 +163,7 @@ func (m *sshMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, e
 	case errors.As(err, &wrong), errors.As(err, &taken):
 		err = fmt.Errorf("%w: %w", ErrMismatch, err)
 	}
-	return manifestOf(list), err
+	return manifestOf(list), listError(err)
 }
 
 func (m *sshMachine) MarkRetrieved(ctx context.Context) error { return m.pod.MarkRetrieved(ctx) }
@@ -234,7 +242,7 @@ func Bootstrap(spec PodSpec) (command []string, env map[string]string, err error
 		AuthorizedKey: spec.AuthorizedKey, Claim: spec.Claim, HostKeyPlaceholder: spec.HostKeyPlaceholder,
 		Deadline: unix(spec.Deadline), SnapshotAt: unix(spec.SnapshotAt), CostCapAt: unix(spec.CostCapAt),
 		Overrun: spec.Overrun, BootGrace: spec.BootGrace, RetrieveGrace: spec.RetrieveGrace,
-		Interval: t.GuardInterval, ProbeWait: t.GuardProbeWait, LeaseTTL: t.LeaseTTL,
+		Interval: t.GuardInterval, ProbeWait: t.GuardProbeWait, ProbeLimit: t.GuardProbeLimit, LeaseTTL: t.LeaseTTL,
 		SnapshotLead: t.SnapshotLead, SnapshotWait: t.GuardSnapshotWait, SeenWait: t.SeenWait,
 		DiskEvery: t.DiskLook, KeepPod: spec.Keep, NoSnapshots: !spec.Snapshots,
 		VolumeDir: spec.VolumeDir, VolumeGB: spec.VolumeGB, GPUType: spec.GPUType, GPUCount: spec.GPUCount,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -39,15 +40,18 @@ type podLog struct {
 	cursor string
 	before string // the cursor before it; "" when that is not known
 	last   string
+	said   string // the last line of the container itself
 	// verdict is what the pod's guard said of itself, deleting why it deletes
 	// the pod; both "" and zero before.
 	verdict  job.Verdict
 	deleting string
 	// failures are the starts of the container in a row that went wrong.
 	failures int
-	moved    time.Time
-	redact   *safetext.Redactor
-	now      func() time.Time
+	// restarted is when the container was last seen to start again.
+	restarted time.Time
+	moved     time.Time
+	redact    *safetext.Redactor
+	now       func() time.Time
 }
 
 // captureLogs follows the pod's log until the runner ends it.
@@ -155,17 +159,38 @@ func (r *runner) guardSaid() (v job.Verdict, deleting string) {
 	return r.logs.verdict, r.logs.deleting
 }
 
-// startFailure is what the host writes when a container cannot be started.
-var startFailure = regexp.MustCompile(`(?i)\b(error|fail\w*)\b.*\bcontainer\b`)
+// startFailure is what the host writes when a container cannot be started, or
+// has ended as soon as it was.
+var startFailure = regexp.MustCompile(`(?i)\b(error|fail\w*)\b.*\bcontainer\b|\bcontainer exited\b`)
 
-// startsFailed is how often in a row the container could not be started.
-func (r *runner) startsFailed() int {
+// ourWord is a line that what we start in the container writes.
+var ourWord = regexp.MustCompile(`^\S+Z (bootstrap|watchdog): `)
+
+// startsFailed is how often in a row the container could not be started, and
+// what was said last, by it and of it.
+func (r *runner) startsFailed() (times int, words string) {
 	if r.logs == nil {
-		return 0
+		return 0, ""
+	}
+	l := r.logs
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	words = fmt.Sprintf("%q", safetext.Cut(l.last, 160))
+	if l.said != "" && l.said != l.last {
+		words = fmt.Sprintf("%q, %s", safetext.Cut(l.said, 160), words)
+	}
+	return l.failures, words
+}
+
+// restartedSince reports whether the pod's container has started again after a
+// time.
+func (r *runner) restartedSince(at *time.Time) bool {
+	if r.logs == nil || at == nil {
+		return false
 	}
 	r.logs.mu.Lock()
 	defer r.logs.mu.Unlock()
-	return r.logs.failures
+	return r.logs.restarted.After(*at)
 }
 
 // openPodLog opens the kept log and its cursor without following a link: what
@@ -256,7 +281,13 @@ func (l *podLog) take(line providers.LogLine) error {
 	}
 	switch {
 	case line.Source == providers.LogContainer && line.Text != "":
-		l.failures = 0 // it runs
+		l.said = l.redact.String(safetext.OneLine(line.Text))
+		if ourWord.MatchString(line.Text) {
+			l.failures = 0 // it runs
+		}
+		if strings.HasSuffix(line.Text, " bootstrap: container restarted") {
+			l.restarted = l.now()
+		}
 	case line.Source == providers.LogSystem && startFailure.MatchString(line.Text):
 		l.failures++
 	}

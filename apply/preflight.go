@@ -55,14 +55,16 @@ func failedVerdict(reason string, bootstrap bool) error {
 	}
 	text := fmt.Sprintf("its guard cannot act: %s; no job starts on a pod that cannot end itself", safetext.Cut(safetext.Printable(reason), 200))
 	if noWayOut.MatchString(reason) {
-		return unguarded("%s", text)
+		e := unguarded("it got no answer from the provider's API (%s), which its guard needs to end it", reason)
+		e.cutOff = true
+		return e
 	}
 	return refused(state.WatchdogRefused, "%s", text)
 }
 
 // noWayOut are the verdicts of a guard that got no answer from the provider,
-// which is its host's fault; others are the image's or the key's, and the same
-// on every pod.
+// which is its host's fault or the API's, not its GPU type's; others are the
+// image's or the key's, and the same on every pod.
 var noWayOut = regexp.MustCompile(`^(unreachable|http_408|http_429|http_5\d\d)$`)
 
 // unguarded is a pod without a guard where another may have one.

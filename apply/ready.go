@@ -1,8 +1,10 @@
 package apply
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -16,7 +18,9 @@ import (
 type notReadyError struct {
 	reason string
 	// final: no other pod would do better, so the walk ends.
-	final  bool
+	final bool
+	// cutOff: it cannot reach the provider's API, whatever its GPU type.
+	cutOff bool
 	result state.AttemptResult
 	end    state.Reason
 	hint   string
@@ -55,11 +59,8 @@ type readiness struct {
 func (r *runner) waitReady() error {
 	pod := r.run.Pod
 	w := &readiness{
-		r: r, start: r.now(), limit: pod.CreatedAt.Add(r.t.Seconds(r.spec.Target.ReadyTimeoutS)),
+		r: r, start: r.now(), limit: pod.CreatedAt.Add(r.readyTimeout()),
 		why: "the pod is being made",
-	}
-	if r.spec.Target.ReadyTimeoutS == 0 {
-		w.limit = pod.CreatedAt.Add(r.t.Of(15 * time.Minute))
 	}
 	w.saidAt = w.start
 	r.captureLogs(pod.ID)
@@ -82,6 +83,11 @@ func (r *runner) waitReady() error {
 	}
 	r.emit(Event{Kind: EventReady, Message: fmt.Sprintf("pod %s is ready after %s", pod.ID, r.t.Nominal(at.Sub(pod.CreatedAt)).Round(time.Second))})
 	return nil
+}
+
+// readyTimeout is how long a pod may take to get ready.
+func (r *runner) readyTimeout() time.Duration {
+	return r.t.Seconds(cmp.Or(r.spec.Target.ReadyTimeoutS, 15*60))
 }
 
 // explain names the run's address in an error that ends the walk.
@@ -120,11 +126,19 @@ func (w *readiness) late() error {
 	after := w.r.t.Nominal(w.r.now().Sub(w.r.run.Pod.CreatedAt)).Round(time.Second)
 	text := fmt.Sprintf("it was not ready after %s: %s", after, w.why)
 	if line := w.r.lastLogLine(); line != "" {
-		text += fmt.Sprintf("; the container's last word: %q", line)
+		text += fmt.Sprintf("; the container's last word: %q%s", line, w.r.diskSize(line))
 	} else {
 		text += fmt.Sprintf("; worth checking: the image's name and size (the disk has %d GB), and whether it starts", w.r.spec.Target.DiskGB)
 	}
 	return slow("%s", text)
+}
+
+// diskSize names the disk of a pod whose container says that it is too small.
+func (r *runner) diskSize(words string) string {
+	if !strings.Contains(strings.ToLower(words), "no space left") {
+		return ""
+	}
+	return fmt.Sprintf("; its disk has %d GB, container_disk_gb makes it larger", r.spec.Target.DiskGB)
 }
 
 // look reads the pod once and tries to connect.
@@ -148,11 +162,11 @@ func (w *readiness) look() (done bool, err error) {
 	if v, _ := r.guardSaid(); v.State == job.VerdictFailed {
 		return false, failedVerdict(v.Reason, v.Bootstrap)
 	}
-	if n := r.startsFailed(); n >= mostStarts {
-		return false, slow("its container could not be started %d times, at last: %q", n, r.lastLogLine())
+	if n, words := r.startsFailed(); n >= mostStarts {
+		return false, slow("its container could not be started %d times, at last: %s%s", n, words, r.diskSize(words))
 	}
 	if pod.SSH == nil {
-		w.why = fmt.Sprintf("the pod is %s and has no address yet", pod.Status)
+		w.why = fmt.Sprintf("the pod is %s and has no address for direct SSH yet", pod.Status)
 		return false, nil
 	}
 	return w.connect(pod)

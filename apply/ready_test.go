@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/providers/providertest"
 	"github.com/overbrainer/overbrainer/state"
@@ -39,6 +40,7 @@ func TestReadiness(t *testing.T) {
 		phase   state.Phase
 		reason  state.Reason
 		message string
+		dear    bool          // there is a third, dearer type
 		quick   time.Duration // the failed pod is given up before this
 	}{
 		{name: "dies", shape: shape(func(p *providers.Pod) { p.Status = providers.Errored }), results: both, phase: state.Succeeded, quick: time.Minute},
@@ -50,6 +52,7 @@ func TestReadiness(t *testing.T) {
 			p.verdict = Verdict{State: "failed", Reason: "sshd is missing", Bootstrap: true}
 		}), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.Bootstrap, message: "sshd is missing"},
 		{name: "guard has no way out", boot: first(func(p *fakePod) { p.verdict = Verdict{State: "failed", Reason: "unreachable"} }), results: []state.AttemptResult{state.AttemptRefused, state.AttemptCreated}, phase: state.Succeeded},
+		{name: "no guard has a way out", boot: func(_ int, p *fakePod) { p.verdict = Verdict{State: "failed", Reason: "unreachable"} }, dear: true, results: []state.AttemptResult{state.AttemptRefused, state.AttemptRefused}, phase: state.Failed, reason: state.WatchdogRefused, message: "no fault of a GPU type"},
 		{name: "guard says nothing", boot: first(func(p *fakePod) { p.verdict = Verdict{State: "none"} }), results: []state.AttemptResult{state.AttemptRefused, state.AttemptCreated}, phase: state.Succeeded},
 		{name: "no guard says anything", boot: func(_ int, p *fakePod) { p.verdict = Verdict{State: "none"} }, results: []state.AttemptResult{state.AttemptRefused, state.AttemptRefused}, phase: state.Failed, reason: state.NotReady, message: "3m0s"},
 		{name: "has no GPU", boot: first(func(p *fakePod) { p.verdict.GPUCount = 0 }), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.PlacementMismatch, message: "0 of 1 GPU"},
@@ -63,7 +66,11 @@ func TestReadiness(t *testing.T) {
 			in(t, func(t *testing.T, w *world) {
 				w.boot, w.shape = tt.boot, tt.shape
 				began := time.Now()
-				w.apply(oneRun(spec()), Options{})
+				p := oneRun(spec())
+				if tt.dear {
+					p.Offers["run.train"] = append(p.Offers["run.train"], plan.Offer{GPUType: "NVIDIA L40", GPUCount: 1, Cloud: "secure", PriceUSD: price(1.2), Stock: "low"})
+				}
+				w.apply(p, Options{})
 				run := w.run("run.train")
 				if !equalResults(results(run), tt.results) || run.Phase != tt.phase || run.Reason != tt.reason {
 					t.Errorf("%v %s %s: %s", results(run), run.Phase, run.Reason, run.Message)
@@ -115,7 +122,7 @@ func TestContainerLogExplainsAWait(t *testing.T) {
 		p.Offers["run.train"] = p.Offers["run.train"][:1]
 		out := w.apply(p, Options{})
 		run := w.run("run.train")
-		if out.Class != Failure || !strings.Contains(run.Message, "no space left") || !w.said(EventWaiting, "no space left") {
+		if out.Class != Failure || !strings.Contains(run.Message, "no space left") || !strings.Contains(run.Message, "its disk has 50 GB, container_disk_gb") || !w.said(EventWaiting, "no space left") {
 			t.Errorf("class %d: %s", out.Class, run.Message)
 		}
 		w.clean()
@@ -125,6 +132,20 @@ func TestContainerLogExplainsAWait(t *testing.T) {
 // TestContainerNeverStarts: a container that cannot be started three times ends
 // the wait long before its time, with the host's words.
 func TestContainerNeverStarts(t *testing.T) {
+	for name, say := range map[string]func(w *world, id string){
+		"refused": func(w *world, id string) {
+			w.mem.LogSystem(id, "error starting container: exec: \"bash\": not found")
+		},
+		"ends at once": func(w *world, id string) {
+			w.mem.Log(id, "/usr/local/bin/bash: exec: /no-shell: not found")
+			w.mem.LogSystem(id, "container exited with code 127")
+		},
+	} {
+		t.Run(name, func(t *testing.T) { neverStarts(t, say) })
+	}
+}
+
+func neverStarts(t *testing.T, say func(w *world, id string)) {
 	in(t, func(t *testing.T, w *world) {
 		w.boot = func(n int, p *fakePod) {
 			if n > 1 {
@@ -134,7 +155,7 @@ func TestContainerNeverStarts(t *testing.T) {
 			go func() {
 				for range 3 {
 					time.Sleep(10 * time.Second)
-					w.mem.LogSystem(p.id, "error starting container: exec: \"bash\": not found")
+					say(w, p.id)
 				}
 			}()
 		}
@@ -145,6 +166,14 @@ func TestContainerNeverStarts(t *testing.T) {
 		}
 		w.clean()
 	})
+}
+
+// A pod that is not proven gone says why it was to go.
+func TestGivenUpIsNotLost(t *testing.T) {
+	err := givenUp("it never got ready", failf("not_deleted", "pod p could not be deleted").at("run.a"))
+	if want := "run.a: pod p could not be deleted; it was given up because it never got ready"; err.Error() != want {
+		t.Errorf("%q, want %q", err, want)
+	}
 }
 
 // TestPodLogGoesOn: a log stream that ends is opened again where it was.

@@ -46,16 +46,24 @@ func (r *runner) rescue() error {
 	e := r.ending(w)
 	r.noteEnding(e, w.last)
 	got, err := r.collect(e)
+	if errors.Is(err, ErrNoJob) {
+		r.warnf("%s", r.anewWords(" before its results were fetched, and they are gone"))
+		return nil
+	}
 	if err != nil {
 		return failf("not_retrieved", "the results of run %s could not be fetched, so its pod %s was not deleted, %s: %v", run.ID, pod.ID, podHour(pod), err).
 			at(r.address).id(pod.ID).because(err).hint("try again, or destroy with -discard-results")
 	}
-	if got.missed {
-		r.warnf("%s", missedWords(r.run.Job.Outputs, got.others))
-		e.phase, e.reason, e.message = state.Failed, state.NoOutputs, missedWords(r.run.Job.Outputs, got.others)
+	if got.missed != "" {
+		r.warnf("%s", got.missed)
+		e.phase, e.reason, e.message = state.Failed, got.reason, got.missed
 		r.noteEnding(e, Poll{})
 	}
-	return r.settleResults(e, got)
+	if err := r.settleResults(e, got); err != nil || got.missed != "" {
+		return err
+	}
+	r.markRetrieved()
+	return nil
 }
 
 // unrescued decides about a pod whose job cannot be asked: where its job is

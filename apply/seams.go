@@ -124,11 +124,11 @@ type Machine interface {
 	// Cancel ends the job's process group.
 	Cancel(ctx context.Context) error
 	// Manifest lists the files that match globs, and those in always, with
-	// their digests.
+	// their digests; ErrNoJob where no job was ever started.
 	Manifest(ctx context.Context, globs, always []string) (Manifest, error)
 	// Collect brings the files home and verifies them; nothing gets its final
-	// name before everything was verified. Errors match ErrNoSpace or
-	// ErrMismatch where another try would not help.
+	// name before everything was verified. Errors match ErrNoSpace, ErrMismatch
+	// or ErrNoJob where another try would not help.
 	Collect(ctx context.Context, c CollectRequest) (Manifest, error)
 	MarkRetrieved(ctx context.Context) error
 	MarkSeen(ctx context.Context) error

@@ -34,6 +34,9 @@ func (r *runner) settle(w watched) RunOutcome {
 		r.inDoubtOf(e.message)
 	}
 	r.noteEnding(e, w.last)
+	if w.wiped {
+		return r.wiped(e)
+	}
 	return r.wrapUp(e)
 }
 
@@ -54,8 +57,11 @@ func (r *runner) ending(w watched) ending {
 		}
 	}
 	e := judge(f, r.run.Job)
-	if w.wiped {
-		e.message = "the pod's container was made anew with an empty disk, and its job is gone" + r.savedWords()
+	switch {
+	case w.wiped:
+		e.message = r.anewWords(", and its job is gone")
+	case e.reason == state.Lost && r.restartedSince(r.run.StartedAt):
+		e.message = fmt.Sprintf("the container of pod %s was restarted, which ended the job", podID(r.run))
 	}
 	if text := r.limitMessage(e.reason); text != "" {
 		if e.snapshot != nil {
@@ -80,13 +86,16 @@ func (r *runner) noteEnding(e ending, p Poll) {
 	if !p.EndedAt.IsZero() && p.EndedAt.Before(at) && r.run.StartedAt != nil && p.EndedAt.After(*r.run.StartedAt) {
 		at = p.EndedAt.UTC()
 	}
-	_ = r.save(func(_ *state.State, run *state.Run) {
+	_ = r.save(func(st *state.State, run *state.Run) {
 		run.Phase, run.Reason, run.Message, run.ExitCode = e.phase, e.reason, e.message, e.exit
 		if run.EndedAt == nil {
 			run.EndedAt = &at
 			run.Seconds = r.took(run)
 		}
 		if run.Pod != nil {
+			if e.reason == state.DiskFull {
+				run.FullVolumeGB = st.VolumeGB(run.Pod.VolumeID)
+			}
 			run.Pod.State = state.PodAwaiting
 			if k := run.Bounds.KeepPodS; k > 0 {
 				until := at.Add(r.t.Seconds(k))
@@ -102,6 +111,9 @@ func (r *runner) wrapUp(e ending) RunOutcome {
 	if errors.Is(err, errInterrupted) {
 		return r.detached(true)
 	}
+	if errors.Is(err, ErrNoJob) {
+		return r.wiped(e.without(r.anewWords(" before its results were fetched, and they are gone")))
+	}
 	var ended *Error
 	if errors.As(err, &ended) && (ended.Code == "pod_gone" || ended.Code == "pod_stopped") {
 		if ended.Code == "pod_stopped" {
@@ -112,9 +124,8 @@ func (r *runner) wrapUp(e ending) RunOutcome {
 	if err != nil {
 		return r.notRetrieved(e, err)
 	}
-	if got.missed {
-		e.phase, e.reason = state.Failed, state.NoOutputs
-		e.message = missedWords(r.run.Job.Outputs, got.others)
+	if got.missed != "" {
+		e.phase, e.reason, e.message = state.Failed, got.reason, got.missed
 		r.noteEnding(e, Poll{})
 		_ = r.settleResults(e, got)
 		return r.awaiting(fmt.Errorf("%s", e.message))
@@ -128,14 +139,22 @@ func (r *runner) wrapUp(e ending) RunOutcome {
 // endPod ends the pod of a run whose results are here: it is kept where the
 // run says so, else deleted with everything else of the run.
 func (r *runner) endPod() RunOutcome {
+	keep := r.run.Bounds.KeepPodS
+	// On a volume the guard is told by the run's directory going away: told
+	// before that, it might end the pod first.
+	byRemoval := keep == 0 && r.run.Pod.VolumeID != ""
+	if !byRemoval {
+		r.markRetrieved()
+	}
 	r.copyPodLogs()
-	if keep := r.run.Bounds.KeepPodS; keep != 0 {
+	if keep != 0 {
 		return r.keepPod(keep)
 	}
-	if r.machine != nil && r.run.Pod.VolumeID != "" {
+	if byRemoval && r.machine != nil {
 		remove := func(ctx context.Context, m Machine) error { return m.RemoveRunDir(ctx) }
 		if err := r.onPod(2*r.t.Call, remove); err != nil {
 			r.warnf("the run's directory stays on the volume: %v", err)
+			r.markRetrieved()
 		}
 	}
 	r.closeMachine()

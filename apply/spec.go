@@ -1,7 +1,9 @@
 package apply
 
 import (
+	"cmp"
 	"path/filepath"
+	"strings"
 
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
@@ -59,13 +61,27 @@ func (g *graph) resume(step *plan.Step, spec *plan.RunSpec) error {
 		run = currentRun(st, from.Run)
 	}
 	if run == nil || run.Snapshot == nil || !run.Snapshot.Local {
-		return failf("resume", "the checkpoint to resume from is not here").at(step.Address)
+		return noCheckpoint(from, run).at(step.Address)
 	}
 	copied := *from
 	copied.RunID, copied.Step = run.ID, run.Snapshot.Step
 	copied.Dir = filepath.ToSlash(filepath.Join(run.Dir, run.Snapshot.Path))
 	spec.ResumeFrom = &copied
 	return nil
+}
+
+// noCheckpoint says which run left no checkpoint here to start from.
+func noCheckpoint(from *plan.ResumeSpec, run *state.Run) *Error {
+	source := strings.TrimSpace(from.Run + " " + from.RunID)
+	switch {
+	case run == nil:
+		return failf("resume", "the run to resume from, %s, is not in the state", source)
+	case run.Snapshot == nil:
+		return failf("resume", "run %s of %s, which is %s, left no checkpoint to resume from", run.ID, cmp.Or(from.Run, "this address"), run.Phase).
+			hint("it leaves one when overbrainer run stop stops it, or by snapshot { every = ... } while it runs")
+	}
+	return failf("resume", "the checkpoint of step %d of run %s, to resume from, is not here", run.Snapshot.Step, run.ID).
+		hint("it belongs into %s", filepath.ToSlash(filepath.Join(run.Dir, run.Snapshot.Path)))
 }
 
 func (g *graph) results() map[string]RunResult {

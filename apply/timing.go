@@ -74,9 +74,10 @@ type Timing struct {
 
 	// GuardInterval is the tick of the guard on the pod, GuardSnapshotWait how
 	// long it holds a deadline for a snapshot, GuardProbeWait the wait between
-	// two proofs that it can act, SeenWait how long it keeps a failed boot for
+	// two proofs that it can act and GuardProbeLimit how long it tries, a little
+	// less than Preflight; SeenWait how long it keeps a failed boot for
 	// the client to read.
-	GuardInterval, GuardSnapshotWait, GuardProbeWait, SeenWait time.Duration
+	GuardInterval, GuardSnapshotWait, GuardProbeWait, GuardProbeLimit, SeenWait time.Duration
 
 	// ClaimRenew and ClaimTTL are real time, shared with other processes.
 	ClaimRenew, ClaimTTL, ClaimPoll time.Duration
@@ -109,7 +110,7 @@ func Production() Timing {
 		MinCapTime: 30 * time.Minute, LastFetch: 5 * time.Minute,
 		DiskLook: time.Minute, GrowWait: 2 * time.Minute, GrowLooks: 3,
 		GuardInterval: time.Minute, GuardSnapshotWait: 15 * time.Minute,
-		GuardProbeWait: 10 * time.Second, SeenWait: 3 * time.Minute,
+		GuardProbeWait: 10 * time.Second, GuardProbeLimit: 165 * time.Second, SeenWait: 3 * time.Minute,
 		ClaimRenew: 30 * time.Second, ClaimTTL: 3 * time.Minute, ClaimPoll: time.Second,
 		TransferStall: time.Minute, TransferTries: 5,
 		Call: 30 * time.Second, Connect: 15 * time.Second,
@@ -151,7 +152,8 @@ func (t Timing) Scaled(speed float64) Timing {
 		by(d, time.Second)
 	}
 	by(&t.SnapshotLinger, 10*time.Second)
-	by(&t.Preflight, 20*time.Second)
+	by(&t.Preflight, 30*time.Second)
+	by(&t.GuardProbeLimit, 15*time.Second)
 	by(&t.DeleteConfirm, 10*time.Second)
 	by(&t.Blind, 10*time.Second)
 	if t.speed == 0 {

@@ -14,6 +14,10 @@ import (
 // maxUnclear is how often one GPU type is asked for when no answer is clear.
 const maxUnclear = 2
 
+// mostCutOff is how many pods that cannot reach the API end a walk: one host may
+// be cut off, two say that the API is away for pods.
+const mostCutOff = 2
+
 // placement is the walk over the offers until one gives a pod that is ready.
 type placement struct {
 	r      *runner
@@ -24,6 +28,7 @@ type placement struct {
 	created  int
 	notReady []string
 	refusals []refusal
+	cutOff   int // pods that could not reach the API
 	rejected int // refusals of the request itself
 	unclear  int // attempts that were never answered clearly
 	attempts int
@@ -165,7 +170,13 @@ func (w *placement) use(attempt string, pod providers.Pod, offer plan.Offer) (do
 	case errors.As(err, &slow) && !slow.final:
 		w.notReady = append(w.notReady, offer.GPUType+": "+slow.reason)
 		w.reason = slow.end
-		return w.giveUp(attempt, slow.result, slow.reason, "not ready")
+		if slow.cutOff {
+			w.cutOff++
+		}
+		if done, err = w.giveUp(attempt, slow.result, slow.reason, "not ready"); !done && w.cutOff >= mostCutOff {
+			return true, w.exhausted()
+		}
+		return done, err
 	}
 	result := state.AttemptNotReady
 	if slow != nil {
@@ -181,10 +192,21 @@ func (w *placement) use(attempt string, pod providers.Pod, offer plan.Offer) (do
 // proven ends the walk.
 func (w *placement) giveUp(attempt string, result state.AttemptResult, detail, reason string) (done bool, err error) {
 	if err := w.r.endAttempt(attempt, result, detail, reason); err != nil {
-		return true, err
+		return true, givenUp(detail, err)
 	}
 	if w.r.s.interrupted() {
 		return true, errInterrupted
 	}
 	return false, nil
+}
+
+// givenUp says of a pod that is not proven gone why it was to go.
+func givenUp(why string, err error) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	c := *e
+	c.Message += "; it was given up because " + why
+	return &c
 }

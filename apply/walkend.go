@@ -56,12 +56,18 @@ func (w *placement) exhausted() error {
 		if len(w.refusals) > 0 {
 			text += "; the others could not be placed: " + w.reasons()
 		}
+		if w.cutOff >= mostCutOff {
+			text += "; that is no fault of a GPU type, so no other was tried"
+			hint = "try again once the provider's API answers its pods"
+		}
 		text += fmt.Sprintf("; the attempts cost %s", money.USD(r.run.CostUSD))
 		reason := state.NotReady
-		if len(w.notReady) == 1 {
+		if len(w.notReady) == 1 || w.cutOff == len(w.notReady) {
 			reason = w.reason
 		}
-		return failf(string(reason), "%s", text).at(r.address).because(&endError{reason})
+		e := failf(string(reason), "%s", text).at(r.address).because(&endError{reason})
+		e.Hint = hint
+		return e
 	case w.attempts == 0:
 		return w.nothing()
 	case w.rejected == w.attempts:

@@ -86,6 +86,7 @@ func (b *builder) build() {
 	}
 	b.selectTargets()
 	if !b.in.Destroy && !b.in.RefreshOnly {
+		b.checkResumes()
 		b.diffCatalogs()
 	}
 	b.findLeftovers()

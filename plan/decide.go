@@ -26,6 +26,8 @@ type situation struct {
 	stopped     bool     // its pod is there and will not run again
 	// limit is the bound that its pod's guard has met by now; "" if none has.
 	limit state.Reason
+	// volumeGB is how large the run's network volume may be; 0: it has none.
+	volumeGB int
 }
 
 // decision is what to do and why.
@@ -115,7 +117,7 @@ func (s situation) podLost() decision {
 // ended by a limit and left a snapshot goes on from there: nothing else starts
 // it again.
 func (s situation) replace() decision {
-	if limited(s.cur) && s.cur.Snapshot != nil && s.fingerprint == s.cur.Fingerprint {
+	if (limited(s.cur) || s.stillFull()) && s.cur.Snapshot != nil && s.fingerprint == s.cur.Fingerprint {
 		return decision{action: Resume, try: s.nextTry(), resume: s.cur,
 			reason: "asked for by -replace; goes on from " + snapshot(s.cur)}
 	}
@@ -147,6 +149,8 @@ func (s situation) ended() decision {
 		return hold(outcome(cur) + ", and lifecycle.rerun is manual" + again)
 	case cur.Phase == state.Cancelled && cur.Reason != state.Interrupted && cur.Reason != state.Destroyed:
 		return hold("was cancelled" + again + ", or change it")
+	case s.stillFull():
+		return hold(fmt.Sprintf("its volume of %d GB was full, and is no larger; raise size_gb or max_volume_gb, or remove files from it and go on with -replace", cur.FullVolumeGB))
 	case s.resumable():
 		return decision{action: Resume, reason: outcome(cur) + "; goes on from " + snapshot(cur), try: s.nextTry(), resume: cur}
 	case cur.Phase == state.Stopped:
@@ -165,6 +169,12 @@ func (s situation) resumable() bool {
 		return false
 	}
 	return cur.Phase == state.Stopped || cur.Reason == state.TakenAway || cur.Reason == state.Lost || cur.Reason == state.DiskFull
+}
+
+// stillFull reports whether a run ended because its volume was full, and would
+// find one that is no larger.
+func (s situation) stillFull() bool {
+	return s.cur.FullVolumeGB > 0 && s.volumeGB > 0 && s.volumeGB <= s.cur.FullVolumeGB
 }
 
 // limited reports whether a run ended because what was allowed was used up. One

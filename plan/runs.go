@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"sort"
-	"strings"
 	"time"
 
 	"github.com/overbrainer/overbrainer/config"
@@ -30,6 +29,7 @@ func (b *builder) planRun(run *config.Run) *Step {
 		cur: cur, fingerprint: run.Fingerprint, rerun: run.Lifecycle.Rerun,
 		replaced: namesAny(b.in.Replace, run.Address), waitsFor: b.pendingOf(run),
 		lost: cur != nil && b.isLost(run.Target.Provider, cur), stopped: cur != nil && b.isStopped(run.Target.Provider, cur),
+		volumeGB: b.roomGB(run),
 	}
 	if cur != nil {
 		s.limit = limitPassed(cur, b.in.Now)
@@ -121,6 +121,15 @@ func (b *builder) warnShortCap(step *Step, run *config.Run, offers []Offer) {
 	b.warnAt(at, fmt.Sprintf("max_cost_usd buys little for %s", run.Target.Address),
 		fmt.Sprintf("%s buys %.0f minutes at %s an hour, the time to boot included; half an hour costs %s.",
 			money.USD(limit), limit / *hourly * 60, money.Price(*hourly), money.USD(*hourly*leastCapTime.Hours())))
+}
+
+// roomGB is how large the network volume of a run's target is or may be made.
+func (b *builder) roomGB(run *config.Run) int {
+	v := run.Target.Volume
+	if v == nil {
+		return 0
+	}
+	return max(v.SizeGB, b.volumes[v.Address].SizeGB, run.Cap.MaxVolumeGB)
 }
 
 func (b *builder) currentRun(addr string) *state.Run {
@@ -245,12 +254,4 @@ func publicInputs(run *config.Run) map[string]string {
 		}
 	}
 	return inputs
-}
-
-func resumeSpec(addr string, from *state.Run) *ResumeSpec {
-	dir := from.Dir
-	if from.Snapshot.Path != "" {
-		dir += "/" + strings.TrimPrefix(from.Snapshot.Path, "./")
-	}
-	return &ResumeSpec{Run: addr, RunID: from.ID, Dir: dir, Step: from.Snapshot.Step}
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"encoding/json"
-	"fmt"
 	"sort"
 	"time"
 
@@ -49,15 +48,7 @@ func (b *builder) runSpec(run *config.Run) *RunSpec {
 	spec := RunSpecOf(run)
 	spec.Target = b.target(run.Target).spec
 	if run.ResumeFrom != "" {
-		spec.ResumeFrom = &ResumeSpec{Run: run.ResumeFrom}
-		from := b.currentRun(run.ResumeFrom)
-		switch {
-		case from != nil && from.Snapshot != nil && from.Phase.Ended():
-			spec.ResumeFrom = resumeSpec(run.ResumeFrom, from)
-		case from != nil && from.Phase.Ended() && !has(run.Late, "resume_from"):
-			b.errorAt(b.attrRange(run.AttrRanges, "resume_from", run.Range), run.ResumeFrom+" left no snapshot to resume from",
-				fmt.Sprintf("Run %s %s. A run leaves a snapshot when it has a snapshot block and is asked to stop: overbrainer run stop.", from.ID, outcome(from)))
-		}
+		spec.ResumeFrom = b.resumeFrom(run)
 	}
 	spec.dropSensitive(run.Sensitive)
 	return &spec

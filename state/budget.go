@@ -157,6 +157,16 @@ func (s *State) FindRun(id string) (address string, found *Run) {
 	return "", nil
 }
 
+// VolumeGB is the size of a network volume of the state, 0 where it is not known.
+func (s *State) VolumeGB(id string) int {
+	for _, res := range s.Resources {
+		if v := res.Volume; v != nil && id != "" && v.ID == id {
+			return v.SizeGB
+		}
+	}
+	return 0
+}
+
 // Addresses gives all addresses in order.
 func (s *State) Addresses() []string {
 	list := make([]string, 0, len(s.Resources))

@@ -167,6 +167,9 @@ type Run struct {
 	Settled bool `json:"settled,omitempty"`
 
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
+	// FullVolumeGB is the size of the network volume that was full when the run
+	// ended because of that; 0 where it ended otherwise.
+	FullVolumeGB int `json:"full_volume_gb,omitempty"`
 	// Retrieved says that verified results are in Dir.
 	Retrieved bool `json:"retrieved"`
 	// FetchedBy is user@host of who brought them there: Dir is on that machine.

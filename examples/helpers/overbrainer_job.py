@@ -28,6 +28,7 @@ Run by hand, away from a pod, it writes metrics.jsonl and is never asked.
 
 import json
 import math
+import operator
 import os
 import time
 from pathlib import Path
@@ -36,6 +37,10 @@ try:
     from transformers import TrainerCallback as _Base
 except ImportError:  # the callback is only for those who have it
     _Base = object
+
+
+# The job's directory: it is started there, and may go elsewhere later.
+_DIR = os.getcwd()
 
 
 def resume_dir():
@@ -54,12 +59,12 @@ def saved(checkpoint, step):
     The job has to end with 0 after that."""
     text = _request().read_text().strip() if asked() else ""
     proof = {
-        "checkpoint": Path(os.path.relpath(checkpoint)).as_posix(),
-        "step": step, "time": time.time(), "reason": text or "requested",
+        "checkpoint": Path(os.path.relpath(checkpoint, _DIR)).as_posix(),
+        "step": int(step), "time": time.time(), "reason": text or "requested",
     }
-    part = Path("snapshot.json.part")
+    part = Path(_DIR, "snapshot.json.part")
     part.write_text(json.dumps(proof) + "\n")
-    part.replace("snapshot.json")  # a reader sees all of it or nothing
+    part.replace(Path(_DIR, "snapshot.json"))  # a reader sees all of it or nothing
 
 
 def begin(**values):
@@ -78,14 +83,26 @@ def end(**values):
 
 
 def _request():
-    return Path(os.environ.get("OVERBRAINER_SNAPSHOT_REQUEST", "snapshot.request"))
+    return Path(_DIR, os.environ.get("OVERBRAINER_SNAPSHOT_REQUEST", "snapshot.request"))
 
 
 def _tell(event, values):
+    told = {k: _plain(v) for k, v in values.items()}
     # JSON knows no infinity and no "not a number".
-    told = {k: v for k, v in values.items() if not isinstance(v, float) or math.isfinite(v)}
-    with open(os.environ.get("OVERBRAINER_METRICS", "metrics.jsonl"), "a") as file:
+    told = {k: v for k, v in told.items() if not isinstance(v, float) or math.isfinite(v)}
+    with open(Path(_DIR, os.environ.get("OVERBRAINER_METRICS", "metrics.jsonl")), "a") as file:
         file.write(json.dumps({"event": event, "time": time.time(), **told}) + "\n")
+
+
+def _plain(value):
+    """What JSON knows of a value: a number of another kind, such as a scalar of
+    numpy or torch, becomes one of Python's."""
+    if value is None or isinstance(value, (bool, int, float, str, list, dict)):
+        return value
+    try:
+        return operator.index(value)
+    except TypeError:
+        return float(value)
 
 
 class TrainerCallback(_Base):
@@ -100,7 +117,7 @@ class TrainerCallback(_Base):
 
     def on_log(self, args, state, control, logs=None, **_):
         if state.is_world_process_zero:
-            numbers = {k: v for k, v in (logs or {}).items() if isinstance(v, (int, float))}
+            numbers = {k: v for k, v in (logs or {}).items() if hasattr(v, "__float__")}
             log(**{**numbers, "step": state.global_step, "max_steps": state.max_steps})
 
     def on_step_end(self, args, state, control, **_):

@@ -143,6 +143,7 @@ func results(t *testing.T, m machine) (*testPod, Collect) {
 	p.put("output/report/it's.json", "{}")
 	p.put("job.log", "log\n")
 	p.put("metrics.jsonl", "{}\n")
+	p.put("job.pid", "5 7\n")
 	return p, Collect{Dir: filepath.Join(t.TempDir(), "runs", "run-1"), Globs: []string{"output/**"}}
 }
 
@@ -336,4 +337,30 @@ func TestSaveLogs(t *testing.T) {
 	if err := p.SaveLogs(t.Context(), dir, nil); err == nil {
 		t.Error("followed a link")
 	}
+}
+
+// A disk on which no job was started is another one than the job's: nothing on
+// it counts as results, and no list of before is replaced by its own.
+func TestCollectFromNewDisk(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		p, c := results(t, m)
+		for _, marks := range [][]string{{"job.pid"}, {".pod/launch"}, {"job.pid", ".pod/launch"}} {
+			_ = os.Remove(filepath.Join(p.dir, "job.pid"))
+			for _, mark := range marks {
+				p.put(mark, "5 7\n")
+			}
+			if _, err := p.Manifest(t.Context(), c.Globs, nil); err != nil {
+				t.Errorf("with %q: %v", marks, err)
+			}
+			for _, mark := range marks {
+				_ = os.Remove(filepath.Join(p.dir, mark))
+			}
+		}
+		if _, err := p.Collect(t.Context(), c); !errors.Is(err, ErrNoJob) {
+			t.Errorf("results of no job: %v", err)
+		}
+		if _, err := os.Stat(filepath.Join(c.Dir, "output")); err == nil {
+			t.Error("results of no job got their names")
+		}
+	})
 }

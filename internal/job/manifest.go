@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -53,6 +54,10 @@ func (e *ReservedError) Error() string {
 	return fmt.Sprintf("results cannot have these names in a run's directory: %s", strings.Join(e.Paths, ", "))
 }
 
+// ErrNoJob is a run's directory on the pod in which no job was ever started:
+// after one was, the container has been made anew with an empty disk.
+var ErrNoJob = errors.New("no job was ever started in the run directory on the pod")
+
 // localNames are what a run's directory on this machine holds besides results.
 var localNames = []string{"run.json", "inputs.json", "ssh", ".pod", partial, parts}
 
@@ -68,13 +73,18 @@ const (
 )
 
 // Manifest lists the regular files in the run's directory that globs match or
-// always names, and has the pod compute their digests. Links are left out.
+// always names, and has the pod compute their digests. Links are left out. The
+// error is ErrNoJob where no job left them.
 func (p *Pod) Manifest(ctx context.Context, globs, always []string) (Manifest, error) {
 	list, err := p.run(ctx, call{
 		what:   "listing the results",
 		script: compact(filesText),
 		max:    maxList,
 	})
+	var script *ScriptError
+	if errors.As(err, &script) && script.Exit == 3 {
+		return Manifest{}, ErrNoJob
+	}
 	if err != nil {
 		return Manifest{}, err
 	}

@@ -328,6 +328,13 @@ func TestDeleteRules(t *testing.T) {
 		"directory removed after the end": {
 			files: endedFiles, events: map[int]string{120: `rm -rf "$ob_run"`}, deleted: 120, reason: "retrieved",
 		},
+		"directory removed with the end": {
+			spec: func(s *Spec) { s.RetrieveGrace = 9 * minute }, live: true, deleted: 180, reason: "retrieved",
+			events: map[int]string{180: `kill -KILL "$JOB"; for i in 1 2 3 4 5; do kill -0 "$JOB" 2>/dev/null || break; command sleep 0.2; done; cd / && rm -rf "$ob_run"`},
+		},
+		"directory removed by the job": {
+			live: true, events: map[int]string{120: `rm -rf "$ob_run"`}, end: 300, deleted: never,
+		},
 		"failed bootstrap": {
 			env: map[string]string{"OVERBRAINER_BOOT_FAILED": "1", "OVERBRAINER_BOOT_REASON": "no luck"}, deleted: 180, reason: "bootstrap_failed",
 			logged: []string{"overbrainer-verdict failed bootstrap: no luck"},

@@ -37,6 +37,7 @@ type Spec struct {
 	RetrieveGrace time.Duration // 60 m: to collect after the end
 	Interval      time.Duration // 1 m: between two looks of the watchdog
 	ProbeWait     time.Duration // 10 s: between two tries to reach the API
+	ProbeLimit    time.Duration // 165 s: how long it is tried
 	LeaseTTL      time.Duration // 15 m
 	SnapshotLead  time.Duration // 15 m: asked so long before the deadline
 	SnapshotWait  time.Duration // 15 m: to answer a request
@@ -116,6 +117,7 @@ func (s Spec) Env() map[string]string {
 		"OVERBRAINER_RETRIEVE_GRACE": s.RetrieveGrace,
 		"OVERBRAINER_INTERVAL":       s.Interval,
 		"OVERBRAINER_PROBE_WAIT":     s.ProbeWait,
+		"OVERBRAINER_PROBE_LIMIT":    s.ProbeLimit,
 		"OVERBRAINER_LEASE_TTL":      s.LeaseTTL,
 		"OVERBRAINER_SNAPSHOT_LEAD":  s.SnapshotLead,
 		"OVERBRAINER_SNAPSHOT_WAIT":  s.SnapshotWait,

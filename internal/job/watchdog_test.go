@@ -19,7 +19,7 @@ func TestWatchdogVerdict(t *testing.T) {
 			"refused":       {probe: []int{401}, want: "failed http_401", gets: 1},
 			"no key":        {probe: []int{200}, env: map[string]string{"RUNPOD_API_KEY": ""}, want: "failed missing_key"},
 			"after a while": {probe: []int{503, 503, 200}, want: "ready", gets: 3},
-			"never":         {probe: []int{503}, env: map[string]string{"OVERBRAINER_PROBE_TRIES": "2"}, want: "failed http_503", gets: 2},
+			"never":         {probe: []int{503}, env: map[string]string{"OVERBRAINER_PROBE_LIMIT": "0"}, want: "failed http_503", gets: 1},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

@@ -14,8 +14,8 @@ mkdir -p "$pod" 2>/dev/null
 ob_number "${OVERBRAINER_INTERVAL:-}" 60
 interval=$ob_n
 [ "$interval" -ge 1 ] || interval=1
-ob_number "${OVERBRAINER_PROBE_TRIES:-}" 5
-probe_tries=$ob_n
+ob_number "${OVERBRAINER_PROBE_LIMIT:-}" 165
+probe_limit=$ob_n
 ob_number "${OVERBRAINER_PROBE_WAIT:-}" 10
 probe_wait=$ob_n
 ob_number "${OVERBRAINER_BOOT_GRACE:-}" 1800
@@ -85,13 +85,15 @@ count_gpus() {
 }
 
 verdict() {
-	ob_tried=0
+	probe_until=$(($(now) + probe_limit))
+	told_cut=0
 	while :; do
 		word=$(provider_probe 2>/dev/null)
 		case $word in
 		unreachable | http_408 | http_429 | http_5[0-9][0-9])
-			ob_tried=$((ob_tried + 1))
-			[ "$ob_tried" -lt "$probe_tries" ] || break
+			[ "$(now)" -lt "$probe_until" ] || break
+			[ "$told_cut" = 1 ] || log "the provider's API does not answer this pod yet ($word)"
+			told_cut=1
 			pause "$probe_wait"
 			;;
 		*) break ;;
@@ -184,6 +186,8 @@ disk_full() {
 }
 
 started=0
+job_pid=
+job_start=
 ended=0
 ended_at=
 retrieved=0
@@ -199,9 +203,13 @@ sample() {
 		fi
 	fi
 	if [ "$started" = 1 ] && [ "$ended" = 0 ]; then
+		if ob_pid; then
+			job_pid=$ob_job_pid
+			job_start=$ob_job_start
+		fi
 		if [ -e "$ob_run/exit_code" ] || [ -e "$ob_run/cancelled" ]; then
 			ended=1
-		elif ob_pid && ! ob_alive "$ob_job_pid" "$ob_job_start"; then
+		elif [ -n "$job_pid" ] && ! ob_alive "$job_pid" "$job_start"; then
 			ended=1
 		fi
 		if [ "$ended" = 1 ]; then

@@ -29,6 +29,15 @@ type containerSpec struct {
 	tools  map[string]string // scripts in /usr/local/bin
 }
 
+// bash is the script that stands for bash in pods.
+func (o Options) bash() string {
+	program := quote(o.Shell)
+	if filepath.Base(o.Shell) == "busybox" {
+		program += " sh" // it is a shell by that name only
+	}
+	return "#!/bin/sh\nexec " + program + " \"$@\"\n"
+}
+
 // spec describes a pod's container. sshd is the port on which SSH is served
 // inside. mu is held.
 func (s *server) spec(p *pod, sshd int) containerSpec {
@@ -37,11 +46,7 @@ func (s *server) spec(p *pod, sshd int) containerSpec {
 		tools: s.tools().scripts(p),
 	}
 	if s.opt.Shell != "" {
-		program := quote(s.opt.Shell)
-		if filepath.Base(s.opt.Shell) == "busybox" {
-			program += " sh" // it is a shell by that name only
-		}
-		spec.tools["bash"] = "#!/bin/sh\nexec " + program + " \"$@\"\n"
+		spec.tools["bash"] = s.opt.bash()
 	}
 	home, path := "/root", imagePath
 	if s.form == FormRelocated {

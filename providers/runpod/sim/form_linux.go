@@ -13,8 +13,16 @@ import (
 )
 
 // chooseForm decides how pods run: as asked, or in the root form where a trial
-// of it works.
+// of it works; and that they have a shell.
 func (o Options) chooseForm() (string, error) {
+	form, err := o.form()
+	if err == nil {
+		err = o.tryShell(form)
+	}
+	return form, err
+}
+
+func (o Options) form() (string, error) {
 	switch o.Form {
 	case FormRelocated:
 		return FormRelocated, nil
@@ -32,8 +40,33 @@ func (o Options) chooseForm() (string, error) {
 	return "", fmt.Errorf("unknown form %q: %s or %s", o.Form, FormRoot, FormRelocated)
 }
 
+// tryShell runs nothing in the shell that pods are to have, as they see it.
+func (o Options) tryShell(form string) error {
+	if o.Shell == "" {
+		return nil
+	}
+	var err error
+	if form == FormRoot {
+		err = o.try(map[string]string{"bash": o.bash()}, "bash", "-c", "true")
+	} else {
+		cmd := exec.Command("/bin/sh", "-c", o.bash(), "bash", "-c", "true")
+		cmd.Env = []string{"PATH=" + imagePath}
+		var out []byte
+		if out, err = cmd.CombinedOutput(); err != nil {
+			err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out)))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("pods cannot run the shell %s: %w", o.Shell, err)
+	}
+	return nil
+}
+
 // tryRoot makes a container whose main process does nothing.
-func (o Options) tryRoot() error {
+func (o Options) tryRoot() error { return o.try(nil, "/bin/sh", "-c", "true") }
+
+// try runs a command in a container of the root form.
+func (o Options) try(tools map[string]string, command ...string) error {
 	if os.Geteuid() != 0 {
 		return errors.New("not root")
 	}
@@ -44,7 +77,7 @@ func (o Options) tryRoot() error {
 	defer func() { _ = removeDisk(dir) }()
 	spec := containerSpec{
 		ID: "trial", Form: FormRoot, Dir: dir, Hide: []string{o.Home},
-		Cmd: []string{"/bin/sh", "-c", "true"}, Env: []string{"PATH=" + imagePath},
+		Cmd: command, Env: []string{"PATH=" + imagePath}, tools: tools,
 	}
 	if err := spec.prepare(); err != nil {
 		return err
