@@ -47,7 +47,15 @@ func (p *project) console(ctx context.Context, in inputs) error {
 	}
 	var failed error
 	lines := bufio.NewScanner(a.in)
-	for prompt(); lines.Scan(); prompt() {
+	for {
+		prompt()
+		more, err := typed(ctx, func() (bool, error) { return lines.Scan(), nil })
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
 		text := strings.TrimSpace(lines.Text())
 		if text == "" {
 			continue
