@@ -120,7 +120,7 @@ func (c *command) checkArgs(args []string) error {
 // look is how to write to a file: in colour only on a terminal.
 func (a *app) look(f *os.File) ui.Look {
 	l := ui.Look{Color: !a.noColor && isTerminal(f) && a.environ("TERM") != "dumb"}
-	l.Width = terminalWidth(f)
+	l.Width, l.Height = terminalSize(f)
 	return l
 }
 

@@ -9,13 +9,13 @@ import (
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// terminalWidth is the number of columns, 0 where there is no terminal.
-func terminalWidth(f *os.File) int {
-	w, _, err := term.GetSize(int(f.Fd()))
+// terminalSize is the number of columns and of lines, 0 where there is no terminal.
+func terminalSize(f *os.File) (width, height int) {
+	width, height, err := term.GetSize(int(f.Fd()))
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	return w
+	return width, height
 }
 
 // asks reports whether somebody is there to answer.
