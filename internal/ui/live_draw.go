@@ -73,7 +73,7 @@ func (v *live) lines(r *row, now time.Time) []string {
 	if detail = graph + detail; detail == "" {
 		return lines
 	}
-	for _, line := range wrap(detail, room-4) {
+	for _, line := range Wrap(detail, room-4) {
 		lines = append(lines, "    "+cut(line, room-4))
 	}
 	return lines
@@ -130,7 +130,7 @@ func (v *live) keep(e apply.Event) []string {
 // whole is text that nobody may miss, broken at words, behind the name of what
 // it is about.
 func (v *live) whole(name, color, text string) []string {
-	lines := wrap(name+" "+text, v.look.Columns())
+	lines := Wrap(name+" "+text, v.look.Columns())
 	for i, line := range lines {
 		if rest, ok := strings.CutPrefix(line, name); ok && i == 0 {
 			lines[i] = v.look.Bold(name) + v.look.paint(color, rest)

@@ -54,11 +54,11 @@ func (t *Table) Write(w io.Writer, look Look) error {
 		var more []string
 		if below {
 			if n > 0 && row[last] != "" && row[last] != "-" {
-				more = wrap(row[last], room-indent)
+				more = Wrap(row[last], room-indent)
 			}
 			row = row[:last]
 		} else if indent > 0 {
-			lines := wrap(row[last], widths[last])
+			lines := Wrap(row[last], widths[last])
 			row[last], more = lines[0], lines[1:]
 		}
 		if broken >= 0 && width(row[broken]) > widths[broken] {

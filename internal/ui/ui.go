@@ -104,10 +104,10 @@ func cut(s string, n int) string {
 	return string(r[:n-1]) + "…"
 }
 
-// wrap breaks s at spaces into lines of at most n columns. A longer word
+// Wrap breaks s at spaces into lines of at most n columns. A longer word
 // stays whole, and so do several spaces in a row: they may be what a name
 // differs in.
-func wrap(s string, n int) []string {
+func Wrap(s string, n int) []string {
 	var lines []string
 	line := ""
 	for _, word := range words(s) {
