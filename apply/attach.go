@@ -149,7 +149,7 @@ func (r *runner) attach() RunOutcome {
 // ended.
 func (r *runner) observe(after string) RunOutcome {
 	if err := r.takeKey(); err != nil {
-		return r.failed(r.notOurKey())
+		return r.failed(r.notOurKey(err))
 	}
 	r.phase("training", "another process follows the run; looking on%s", after)
 	if r.run.Pod == nil || r.run.Pod.Gone() {

@@ -51,16 +51,35 @@ func (r *runner) nominal(d time.Duration) float64 {
 	return math.Round(r.t.Nominal(d).Seconds()*10) / 10
 }
 
-// limitUSD is the most that the run may cost in all; 0 = no cap.
+// limitUSD is the most that the run may cost in all; 0 = no cap. It is
+// max_cost_usd unless less was left under max_total_usd.
 func (r *runner) limitUSD() float64 {
-	limit := r.run.Bounds.MaxCostUSD
-	if r.run.Bounds.MaxTotalUSD > 0 && r.run.ReservedUSD > 0 {
-		reserved := r.run.CostUSD + r.run.ReservedUSD
-		if limit == 0 || reserved < limit {
-			limit = reserved
-		}
+	if share, held := r.shareUSD(); share > 0 && (held || r.run.Bounds.MaxCostUSD <= 0) {
+		return share
 	}
-	return limit
+	return r.run.Bounds.MaxCostUSD
+}
+
+// shareUSD is what the run may cost in all by what was set aside for it under
+// max_total_usd, 0 without one; held reports that this is less than its own
+// bounds allow, because of other runs.
+func (r *runner) shareUSD() (usd float64, held bool) {
+	run, b := r.run, r.run.Bounds
+	if b.MaxTotalUSD <= 0 || run.Pod == nil {
+		return 0, false
+	}
+	before, reserved, rate := run.CostUSD, run.ReservedUSD, run.Pod.HourUSD()
+	if run.Pod.Gone() {
+		before, reserved = before-run.Pod.SpendUSD, reserved+run.Pod.SpendUSD
+	}
+	if a := findAttempt(run, run.Pod.Attempt); a != nil && a.RateUSD > 0 {
+		rate = a.RateUSD // what it was reserved at
+	}
+	worst := worstUSD(b, rate)
+	if b.MaxCostUSD > 0 {
+		worst = math.Min(worst, b.MaxCostUSD-before)
+	}
+	return before + reserved, reserved < worst-aCent/100
 }
 
 // worstUSD is the most that one more pod of the run can cost at the rate: its
@@ -108,9 +127,9 @@ func purseFor(st *state.State, run *state.Run, rate float64, t Timing) (purse, e
 	if rate <= 0 {
 		return p, failf("cap_unset", "a cost cap needs a known price, and this type has none")
 	}
-	if p.usd < rate*leastBoot.Hours() && (len(run.Attempts) > 0 || p.usd <= 0) {
-		return p, failf("cost_cap", "max_cost_usd = %g (%s) does not pay another attempt: %s is spent, at %s an hour",
-			b.MaxCostUSD, b.Where, money.USD(run.CostUSD), money.Price(rate))
+	if p.usd < rate*leastBoot.Hours() {
+		return p, failf("cost_cap", "%s is left for this run, which does not pay the boot of a pod at %s an hour: max_cost_usd = %g, max_total_usd = %g (%s; 0 is none), %s is spent on it",
+			money.USD(math.Max(0, p.usd)), money.Price(rate), b.MaxCostUSD, b.MaxTotalUSD, b.Where, money.USD(run.CostUSD))
 	}
 	return p, nil
 }

@@ -213,6 +213,7 @@ func (r *runner) settleResults(e ending, got collected) error {
 	}
 	err := r.save(func(_ *state.State, run *state.Run) {
 		run.Retrieved = !got.missed
+		run.FetchedBy = r.s.Who.Who + "@" + r.s.Who.Host
 		run.ResultsDigest, run.ResultFiles, run.ResultBytes = digestOf(got.files), len(got.files), total(got.files)
 		if e.snapshot != nil {
 			snap := *e.snapshot
@@ -240,7 +241,9 @@ func (r *runner) markRetrieved() {
 	mark := func(ctx context.Context, m Machine) error { return m.MarkRetrieved(ctx) }
 	if err := r.onPod(r.t.Call, mark); err != nil {
 		r.warnf("the pod could not be told that its results are safe: %v", err)
+		return
 	}
+	r.marked = true
 }
 
 // missedWords says that nothing matched, and what there was.

@@ -55,9 +55,13 @@ func (s *session) conclude(p *plan.Plan) {
 	s.leftovers(st)
 }
 
-// leftovers adds what should be gone and is not.
+// leftovers adds what should be gone and is not. What another process works on
+// is its own to end and to tell.
 func (s *session) leftovers(st *state.State) {
 	st.EachRun(func(address string, run *state.Run) {
+		if st.ClaimedElsewhere(address, s.Who, s.Now()) {
+			return
+		}
 		if run.Phase.Ended() && run.Pod != nil && run.Pod.State == state.PodDeleting {
 			s.addLeft(Left{Kind: "pod", Address: address, RunID: run.ID, ID: run.Pod.ID, RateUSD: run.Pod.HourUSD(), Fix: "overbrainer pod rm " + run.ID})
 		}

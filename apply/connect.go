@@ -9,7 +9,7 @@ import (
 func (r *runner) connect() error {
 	if r.signer == nil {
 		if err := r.takeKey(); err != nil {
-			return r.notOurKey()
+			return r.notOurKey(err)
 		}
 	}
 	ctx, cancel := r.s.breakable()

@@ -47,7 +47,9 @@ func (r *runner) dial(ctx context.Context, at providers.Endpoint) (Machine, erro
 
 // sawPod takes from a read what was not known before.
 func (r *runner) sawPod(pod providers.Pod) {
-	r.lastSeen = r.now()
+	if !pod.Status.Dead() {
+		r.lastSeen = r.now()
+	}
 	p := r.run.Pod
 	if p == nil {
 		return

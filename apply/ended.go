@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -136,10 +137,10 @@ func (r *runner) limitMessage(reason state.Reason) string {
 	case state.TimeLimit:
 		return fmt.Sprintf("ended by its time limit: max_hours = %g (%s), counted from the pod's creation", b.MaxHours, b.Where)
 	case state.CostCap:
-		if b.MaxCostUSD > 0 {
-			return fmt.Sprintf("ended by its cost cap: max_cost_usd = %g (%s), boot attempts counted", b.MaxCostUSD, b.Where)
+		if share, held := r.shareUSD(); held || b.MaxCostUSD <= 0 {
+			return fmt.Sprintf("ended by its cost cap: the %s that were set aside for it under max_total_usd = %g (%s), other runs counted", money.USD(share), b.MaxTotalUSD, b.Where)
 		}
-		return fmt.Sprintf("ended by its cost cap: max_total_usd = %g (%s), other runs counted", b.MaxTotalUSD, b.Where)
+		return fmt.Sprintf("ended by its cost cap: max_cost_usd = %g (%s), boot attempts counted", b.MaxCostUSD, b.Where)
 	case state.StalledOut:
 		return fmt.Sprintf("ended because it made no progress for stall_after = %q (%s)", spanWords(b.StallAfterS), b.Where)
 	}

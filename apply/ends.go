@@ -2,6 +2,9 @@ package apply
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"time"
 
 	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/state"
@@ -11,8 +14,9 @@ import (
 func (r *runner) cutOff(reason state.Reason, why string) RunOutcome {
 	r.copyPodLogs()
 	r.closeMachine()
+	message := r.limitMessage(reason)
 	err := r.remove(why, "client")
-	r.finish(state.Failed, reason, r.limitMessage(reason)+r.savedWords())
+	r.finish(state.Failed, reason, message+r.savedWords())
 	if err == nil {
 		r.tidy()
 	}
@@ -24,7 +28,7 @@ func (r *runner) vanished() RunOutcome {
 	now := r.now()
 	_, said := r.guardSaid()
 	grace := spanWords(r.run.Bounds.RetrieveGrace)
-	by, reason, message := "unknown", state.Lost, fmt.Sprintf("pod %s is gone and nobody here deleted it: somebody else did, or its own guard, which ends it %s after the job's end when the results were not fetched", podID(r.run), grace)
+	by, reason, message := "unknown", state.Lost, fmt.Sprintf("pod %s is gone and nobody here deleted it: somebody else did, or the job had ended and its own guard ended it, after retrieve_grace = %s without anybody who fetched the results", podID(r.run), grace)
 	switch limit := r.limitPassed(now); {
 	case limit == "cost" || said == "cost_cap":
 		by, reason, message = "watchdog", state.CostCap, r.limitMessage(state.CostCap)
@@ -46,14 +50,11 @@ func (r *runner) vanished() RunOutcome {
 			reason = state.Lost
 		}
 	}
-	until := r.endOf(r.run.Pod, by)
-	if by == "unknown" && !r.lastSeen.IsZero() {
-		until = r.lastSeen
-	}
+	until := r.unseenEnd()
 	r.closeMachine()
 	r.stopLogs()
 	err := r.recordGone(by, until)
-	r.finish(state.Failed, reason, message+r.savedWords())
+	r.finishAt(r.jobEndBefore(until), state.Failed, reason, message+r.savedWords())
 	if err == nil {
 		r.tidy()
 	}
@@ -75,16 +76,27 @@ func (r *runner) takenAway(why error) RunOutcome {
 	}
 	r.closeMachine()
 	err := r.remove("ended by the provider", "client")
-	r.finish(state.Failed, reason, message+r.savedWords())
+	r.finishAt(r.jobEndBefore(r.unseenEnd()), state.Failed, reason, message+r.savedWords())
 	if err == nil {
 		r.tidy()
 	}
 	return r.done(err)
 }
 
+// jobEndBefore is when the job of a pod has ended at the latest that ended then.
+func (r *runner) jobEndBefore(podEnd time.Time) time.Time {
+	if last := lastJobEnd(r.run, r.t); !last.IsZero() && last.Before(podEnd) {
+		return last
+	}
+	return podEnd
+}
+
 // savedWords says what of the run is here.
 func (r *runner) savedWords() string {
-	text := fmt.Sprintf("; its log and metrics until then are in %s", r.run.Dir)
+	text := "; nothing of its log is here"
+	if log, err := os.Stat(filepath.Join(r.dir(), jobLog)); err == nil && log.Size() > 0 {
+		text = fmt.Sprintf("; its log and metrics until then are in %s", r.run.Dir)
+	}
 	if s := r.run.Snapshot; s != nil && s.Local {
 		text += fmt.Sprintf(", and the checkpoint of step %d", s.Step)
 	}

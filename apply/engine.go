@@ -27,7 +27,8 @@ type Engine struct {
 	Store     state.Store
 	Providers map[string]Rented
 	Keys      KeySource
-	// Secrets reads a secret's value; it is asked only when a job is launched.
+	// Secrets reads a secret's value; it is asked only for a job that is about to
+	// get a pod.
 	Secrets   func(ctx context.Context, s plan.SecretSpec) ([]byte, error)
 	Evaluator Evaluator // optional: a plan without late values needs none
 	Dial      Dialer

@@ -235,29 +235,43 @@ func (r *runner) whereItRuns() string {
 // clock is how a moment is told to people.
 const clock = "2006-01-02 15:04:05 MST"
 
-// boundWords says when the pod ends by itself.
+// boundWords says when the job and its pod end by themselves. A deadline ends
+// the job of a pod that is kept, and not the pod.
 func (r *runner) boundWords() string {
 	p, b := r.run.Pod, r.run.Bounds
-	text := "the pod ends by itself"
-	var end time.Time
+	var first, spent string
+	end := time.Time{}
 	if p.Deadline != nil {
 		end = p.Deadline.Add(r.t.Hours(b.OverrunHours))
+		first = fmt.Sprintf("by %s (max_hours = %g, %s)", end.Local().Format(clock), b.MaxHours, b.Where)
 	}
-	switch cap := p.CostCapAt; {
-	case cap != nil && (end.IsZero() || cap.Before(end)):
-		text += fmt.Sprintf(" by %s (%s)", cap.Local().Format(clock), strings.TrimPrefix(r.limitMessage(state.CostCap), "ended by its "))
-	case !end.IsZero():
-		text += fmt.Sprintf(" by %s (max_hours = %g, %s)", end.Local().Format(clock), b.MaxHours, b.Where)
+	if at := p.CostCapAt; at != nil {
+		spent = fmt.Sprintf("by %s (%s)", at.Local().Format(clock), strings.TrimPrefix(r.limitMessage(state.CostCap), "ended by its "))
+		if end.IsZero() || at.Before(end) {
+			first = spent
+		}
 	}
 	switch {
+	case b.KeepPodS < 0 && spent == "":
+		return "the job is ended " + first + `; the pod does not end by itself (keep_pod = "forever"), only when it is destroyed`
 	case b.KeepPodS < 0:
-		text += "; after the job's end it stays until it is destroyed"
+		return "the job is ended " + first + `; the pod stays (keep_pod = "forever") until it is destroyed or ends itself ` + spent
 	case b.KeepPodS > 0:
-		text += fmt.Sprintf("; after the job's end it stays for %s", spanWords(b.KeepPodS))
-	default:
-		text += fmt.Sprintf("; after the job's end it waits %s for its results to be fetched", spanWords(b.RetrieveGrace))
+		text := fmt.Sprintf("the job is ended %s; after the job's end the pod stays for keep_pod = %q", first, spanWords(b.KeepPodS))
+		if last, bounded := LastEnd(r.run, r.t); bounded {
+			text += ", until " + last.Local().Format(clock) + " at the latest"
+		}
+		return text
 	}
-	return text
+	return fmt.Sprintf("the pod ends by itself %s; after the job's end it waits %s for its results to be fetched", first, spanWords(b.RetrieveGrace))
+}
+
+// keptWords says until when a pod is kept for ever.
+func (r *runner) keptWords() string {
+	if at := r.run.Pod.CostCapAt; at != nil {
+		return "until it is destroyed or its money is spent, by " + at.Local().Format(clock)
+	}
+	return "until it is destroyed"
 }
 
 // spanWords writes seconds as people would: 90 min are 1h30m.

@@ -39,7 +39,7 @@ func TestEnds(t *testing.T) {
 		{name: "time limit", job: func(j *fakeJob) { j.hang = true }, phase: state.Failed, reason: state.TimeLimit, class: Failure, message: "max_hours = 6 (overbrainer.hcl:10)"},
 		{name: "cost cap", spec: func(s *plan.RunSpec) { s.Cap.MaxCostUSD = 1 }, job: func(j *fakeJob) { j.hang = true }, phase: state.Failed, reason: state.CostCap, class: Failure, message: "max_cost_usd = 1"},
 		{name: "stalled", spec: func(s *plan.RunSpec) { s.Cap.StallAfterS = 600 }, job: func(j *fakeJob) { j.hang = true; j.length = time.Minute }, phase: state.Failed, reason: state.StalledOut, class: Failure, message: "stall_after", fetched: true},
-		{name: "pod vanishes", job: func(j *fakeJob) { j.length = time.Hour }, during: func(w *world, p *fakePod) { w.mem.Take(p.id) }, phase: state.Failed, reason: state.Lost, class: Failure, message: "log and metrics"},
+		{name: "pod vanishes", job: func(j *fakeJob) { j.length, j.log = time.Hour, strings.Repeat("epoch\n", 60) }, during: func(w *world, p *fakePod) { w.mem.Take(p.id) }, phase: state.Failed, reason: state.Lost, class: Failure, message: "log and metrics"},
 		{name: "taken away", job: func(j *fakeJob) { j.length = time.Hour }, during: func(w *world, p *fakePod) {
 			w.mem.SetPod(p.id, func(p *providers.Pod) { p.Status = providers.Exited })
 		}, phase: state.Failed, reason: state.TakenAway, class: Failure, message: "EXITED"},
@@ -392,6 +392,21 @@ func TestSecretsAreMasked(t *testing.T) {
 			}
 			return nil
 		})
+	})
+}
+
+// A secret that cannot be read is told before anything is rented.
+func TestSecretsAreReadBeforeRenting(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		s := spec()
+		s.Secrets = map[string]plan.SecretSpec{"HF_TOKEN": {Name: "hf", Env: "HF_TOKEN"}}
+		out := w.apply(oneRun(s), Options{})
+		if len(out.Runs) != 1 || CodeOf(out.Runs[0].Err) != "secret" || out.Runs[0].RunID != "" || out.Class != Failure {
+			t.Errorf("%+v", out)
+		}
+		if len(w.mem.Creates()) != 0 || len(w.secrets()) != 0 {
+			t.Errorf("%d pods were rented, secrets %v", len(w.mem.Creates()), w.secrets())
+		}
 	})
 }
 

@@ -48,26 +48,18 @@ func (r *runner) goneWith(ctx context.Context, id string, created time.Time, wai
 	return true, nil
 }
 
-// limitPassed names the bound that ended a pod which is gone: money first,
-// then time; "" where none had passed.
+// limitPassed names the bound that ended a pod which is gone: the first one to
+// pass, "" where none had. A deadline ends no pod that is kept for ever.
 func (r *runner) limitPassed(now time.Time) string {
 	p := r.run.Pod
+	passed := func(at *time.Time) bool { return at != nil && !now.Before(*at) }
 	switch {
 	case p == nil:
 		return ""
-	case p.CostCapAt != nil && !now.Before(*p.CostCapAt):
-		return "cost"
-	case p.Deadline != nil && !now.Before(*p.Deadline):
+	case passed(p.Deadline) && r.run.Bounds.KeepPodS >= 0 && (p.CostCapAt == nil || p.Deadline.Before(*p.CostCapAt)):
 		return "time"
+	case passed(p.CostCapAt):
+		return "cost"
 	}
 	return ""
-}
-
-// keptEnd is until when a kept pod that is gone is reckoned to have billed.
-func (r *runner) keptEnd() time.Time {
-	now := r.now()
-	if p := r.run.Pod; p.KeptUntil != nil && p.KeptUntil.Before(now) {
-		return *p.KeptUntil
-	}
-	return now
 }

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
@@ -17,7 +18,7 @@ func (r *runner) goOn(step *plan.Step, offers []plan.Offer) RunOutcome {
 	}
 	if err := r.takeKey(); err != nil {
 		if started {
-			return r.failed(r.notOurKey())
+			return r.failed(r.notOurKey(err))
 		}
 		return r.again(step, offers, "its private key is not here")
 	}
@@ -57,6 +58,9 @@ func (r *runner) takeSpec() {
 // takeKey reads the run's private client key.
 func (r *runner) takeKey() error {
 	signer, err := r.s.Keys.ClientKey(r.dir(), r.s.lineage, r.run.ID)
+	if err == nil {
+		err = KeyFits(r.run, signer)
+	}
 	if err != nil {
 		return err
 	}
@@ -65,7 +69,14 @@ func (r *runner) takeKey() error {
 }
 
 // notOurKey is the error of a run that only another machine can go on with.
-func (r *runner) notOurKey() error {
+func (r *runner) notOurKey(err error) error {
+	if errors.Is(err, ErrOtherKey) {
+		e := failf("not_our_key", "%s, so its pod %s is not asked", strings.TrimSuffix(err.Error(), ": "+ErrOtherKey.Error()), podID(r.run)).at(r.address).id(podID(r.run))
+		if e.Hint = "go on there, or unset OVERBRAINER_KEY where that file is"; r.run.KeySource == "derived" {
+			e.Hint = "set it to the value that the machine of " + r.run.Holder + " has"
+		}
+		return e
+	}
 	e := failf("not_our_key", "the private key of run %s is not here, so its pod %s cannot be reached; %s holds it", r.run.ID, podID(r.run), r.run.Holder).
 		at(r.address).id(podID(r.run))
 	if r.run.KeySource == "derived" {

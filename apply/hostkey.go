@@ -3,6 +3,9 @@ package apply
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
+
+	"golang.org/x/crypto/ssh"
 
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
@@ -32,6 +35,7 @@ func (r *runner) prepareKeys() error {
 	name := r.hostKeySecret()
 	err = r.save(func(_ *state.State, run *state.Run) {
 		run.HostKey = publicLine(public)
+		run.ClientKey = ssh.FingerprintSHA256(signer.PublicKey())
 		run.KeySource = r.s.Keys.Kind()
 		run.Holder = r.s.Who.Who + "@" + r.s.Who.Host
 		noteSecret(run, name, "")
@@ -45,6 +49,11 @@ func (r *runner) prepareKeys() error {
 	ctx, cancel := r.s.effect(r.t.CreateLimit)
 	defer cancel()
 	secret, err := r.rented.Provider.PutSecret(ctx, name, value)
+	if providers.Is(err, providers.Forbidden) { // it was not stored, so nothing of it is left
+		if saved := r.save(func(_ *state.State, run *state.Run) { forgetSecret(run, name) }); saved != nil {
+			return saved
+		}
+	}
 	if err != nil {
 		return r.secretRefused(err)
 	}
@@ -72,6 +81,10 @@ func noteSecret(run *state.Run, name, id string) {
 	run.Secrets = append(run.Secrets, state.SecretRef{Name: name, ID: id})
 }
 
+func forgetSecret(run *state.Run, name string) {
+	run.Secrets = slices.DeleteFunc(run.Secrets, func(have state.SecretRef) bool { return have.Name == name })
+}
+
 // placeholder is what stands for the host key in the create call.
 func (r *runner) placeholder() string {
 	if r.rented.Description.SecretPlaceholder == "" {
@@ -92,13 +105,7 @@ func (r *runner) dropSecrets() error {
 			continue
 		}
 		err := r.save(func(_ *state.State, run *state.Run) {
-			kept := run.Secrets[:0]
-			for _, have := range run.Secrets {
-				if have.Name != ref.Name {
-					kept = append(kept, have)
-				}
-			}
-			run.Secrets = kept
+			forgetSecret(run, ref.Name)
 		})
 		if err != nil && first == nil {
 			first = err

@@ -9,7 +9,7 @@ import (
 func (s *session) close() {
 	close(s.ended)
 	s.claims.releaseAll()
-	if err := s.endSession(s.steady()); err != nil {
+	if err := s.endSession(s.steady()); err != nil && s.mayBegin() == nil {
 		s.warn("", "", "the state is whole but lies in two files, which the next command puts together: "+err.Error())
 	}
 }

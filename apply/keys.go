@@ -13,10 +13,27 @@ import (
 	"path/filepath"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/overbrainer/overbrainer/state"
 )
 
 // ErrNoKey says that a run's private client key is not here.
 var ErrNoKey = errors.New("the run's private key is not here")
+
+// ErrOtherKey says that a key is here, and not the one that a run's pod lets in.
+var ErrOtherKey = errors.New("the key here is not the one that the run was started with")
+
+// KeyFits holds a client key against the one that a run was started with, as far
+// as the state knows it.
+func KeyFits(run *state.Run, key ssh.Signer) error {
+	if run.ClientKey == "" || run.ClientKey == ssh.FingerprintSHA256(key.PublicKey()) {
+		return nil
+	}
+	if run.KeySource == "derived" {
+		return fmt.Errorf("OVERBRAINER_KEY is not the one that run %s was started with: %w", run.ID, ErrOtherKey)
+	}
+	return fmt.Errorf("run %s was started with a key of its own, which is a file on the machine of %s, not with this OVERBRAINER_KEY: %w", run.ID, run.Holder, ErrOtherKey)
+}
 
 // Names in a run's ssh directory.
 const (

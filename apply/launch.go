@@ -18,8 +18,7 @@ import (
 // ErrTaken says that a run's directory on the pod belongs to another run.
 var ErrTaken = errors.New("the run's directory on the pod belongs to another run")
 
-// start arms the money, brings the inputs to the pod and starts the job. The
-// secrets are read only now. On failure the pod is still there, for the caller
+// start arms the money, brings the inputs to the pod and starts the job. On failure the pod is still there, for the caller
 // to delete; once it returns nil the job runs and the state says so.
 func (r *runner) start() error {
 	if err := r.arm(); err != nil {
@@ -214,23 +213,42 @@ func (r *runner) launchRequest(resumeDir string) (LaunchRequest, error) {
 	for variable, secret := range spec.Secrets {
 		value, err := r.secret(secret)
 		if err != nil {
-			return l, failf("secret", "secret %s: %v", secret.Name, err).at(r.address).because(errors.Join(err, &endError{state.LaunchFailed}))
+			return l, failf("secret", "%v", err).at(r.address).because(errors.Join(err, &endError{state.LaunchFailed}))
 		}
 		l.Secrets[variable] = value
 	}
 	return l, nil
 }
 
-// secret reads a secret's value and masks it from now on.
+// secret reads a secret's value once for the run, and masks it from now on.
 func (r *runner) secret(s plan.SecretSpec) ([]byte, error) {
+	if value, ok := r.secrets[s.Name]; ok {
+		return value, nil
+	}
 	if r.s.Secrets == nil {
 		return nil, errors.New("no secret can be read here")
 	}
 	value, err := r.s.Secrets(r.s.steady(), s)
-	if err == nil {
-		r.s.Redactor.Add(string(value))
+	if err != nil {
+		return nil, err
 	}
-	return value, err
+	r.s.Redactor.Add(string(value))
+	if r.secrets == nil {
+		r.secrets = map[string][]byte{}
+	}
+	r.secrets[s.Name] = value
+	return value, nil
+}
+
+// needSecrets reads what the job will be given, before anything is rented for
+// it.
+func (r *runner) needSecrets() error {
+	for _, variable := range sortedKeys(r.spec.Secrets) {
+		if _, err := r.secret(r.spec.Secrets[variable]); err != nil {
+			return failf("secret", "%v; nothing was rented", err).at(r.address).because(errors.Join(err, &endError{state.LaunchFailed}))
+		}
+	}
+	return nil
 }
 
 // knowSecrets masks the job's secrets in a process that did not launch it; a

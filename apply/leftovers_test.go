@@ -48,3 +48,23 @@ func TestStaleClaimsAreRemoved(t *testing.T) {
 		}
 	})
 }
+
+// What another process is about to delete is its own to tell.
+func TestLeftoversOfOthers(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.apply(oneRun(spec()), Options{})
+		other := w.engine().Who
+		_, err := w.store.Update(t.Context(), func(st *state.State) error {
+			run := st.Resources["run.train"].Run.CurrentRun()
+			run.Pod.State = state.PodDeleting
+			_, _, err := st.Claim([]string{"run.train"}, "apply", other, w.engine().Now())
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out := w.apply(&plan.Plan{}, Options{}); len(out.Left) != 0 {
+			t.Errorf("left: %+v", out.Left)
+		}
+	})
+}

@@ -36,7 +36,17 @@ func (s *session) runStep(step *plan.Step, spec *plan.RunSpec, offers []plan.Off
 	case current != nil && (!current.Phase.Ended() || unfetched(current)):
 		// Somebody began it, perhaps since the plan was made: go on with it.
 		r.load(current)
-		return r.goOn(step, offers)
+		if !r.lostNow(step) {
+			return r.goOn(step, offers)
+		}
+		out := r.vanished()
+		if out.Err != nil || !step.Begins() || r.run.Reason != state.Lost || r.mayExist() {
+			return out
+		}
+		if r, err = s.runner(step.Address, provider, spec, c); err != nil {
+			return s.notBegun(step.Address, err)
+		}
+		return r.fromStart(step, offers)
 	case step.Action == plan.Attach || step.Action == plan.Collect:
 		if current == nil {
 			return s.notBegun(step.Address, failf("stale_plan", "there is no run to go on with").at(step.Address).hint("plan again"))
@@ -45,6 +55,17 @@ func (s *session) runStep(step *plan.Step, spec *plan.RunSpec, offers []plan.Off
 		return r.done(nil)
 	}
 	return r.fromStart(step, offers)
+}
+
+// lostNow reports whether the pod of a run that was alive is proven gone, where
+// the plan says so or nobody would find out otherwise.
+func (r *runner) lostNow(step *plan.Step) bool {
+	pod := r.run.Pod
+	if r.run.Phase != state.Running || pod == nil || pod.Gone() || !step.Begins() && !r.s.detach {
+		return false
+	}
+	gone, err := r.gone(pod.ID, pod.CreatedAt)
+	return err == nil && gone
 }
 
 func currentRun(st *state.State, address string) *state.Run {
@@ -75,6 +96,9 @@ func (r *runner) fromStart(step *plan.Step, offers []plan.Offer) RunOutcome {
 	if r.s.interrupted() {
 		return r.s.notBegun(r.address, errInterrupted)
 	}
+	if err := r.needSecrets(); err != nil {
+		return r.s.notBegun(r.address, err)
+	}
 	if err := r.begin(step); err != nil {
 		return r.s.notBegun(r.address, err)
 	}
@@ -83,6 +107,9 @@ func (r *runner) fromStart(step *plan.Step, offers []plan.Offer) RunOutcome {
 
 // prepared takes a run without a pod to its end.
 func (r *runner) prepared(offers []plan.Offer) RunOutcome {
+	if err := r.needSecrets(); err != nil {
+		return r.notStarted(err)
+	}
 	if err := r.prepareKeys(); err != nil {
 		return r.notStarted(err)
 	}
@@ -114,7 +141,7 @@ func (r *runner) ready() RunOutcome {
 func (r *runner) running() RunOutcome {
 	r.s.noteRunning(r.address, r.whereItRuns())
 	if r.run.Bounds.KeepPodS < 0 {
-		r.warnf("the pod stays after the job's end until it is destroyed, %s", podHour(r.run.Pod))
+		r.warnf("the pod stays after the job's end %s, %s", r.keptWords(), podHour(r.run.Pod))
 	}
 	if r.s.detach {
 		return r.detached(false)

@@ -49,7 +49,8 @@ type RunOutcome struct {
 	// Detached: the job goes on.
 	Detached  bool
 	Retrieved bool
-	Waits     bool // it has ended and its results are still on the pod
+	Elsewhere string // who has the results, where they are not here
+	Waits     bool   // it has ended and its results are still on the pod
 	// Err is why the step could not be done, nil where only the job failed.
 	Err   error
 	Class Class

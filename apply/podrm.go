@@ -20,15 +20,25 @@ func (e *Engine) RemovePods(ctx context.Context, id string, force bool, opt Opti
 	defer s.close()
 	return s.until(func() (Outcome, error) {
 		st, err := s.read()
-		if err != nil {
+		if err != nil && !force {
 			return Outcome{}, err
 		}
-		s.lineage = st.Lineage
-		address, run := st.FindRun(id)
-		if run == nil {
+		var run *state.Run
+		var address string
+		if err == nil {
+			s.lineage = st.Lineage
+			address, run = st.FindRun(id)
+		}
+		switch {
+		case err != nil:
+			err = s.removeBlindly(id, err)
+		case run == nil:
 			err = s.removeUnknown(id, force)
-		} else {
+		default:
 			err = s.removeKnown(address, st.Resources[address].Provider, run, force)
+			if force && s.mayBegin() != nil {
+				err = s.removeBlindly(id, err)
+			}
 		}
 		if err != nil {
 			s.addError(err)
@@ -156,6 +166,14 @@ func (r *runner) removeOthersIn(pods []providers.Pod) []error {
 		}
 	}
 	return problems
+}
+
+// removeBlindly deletes the pods of a run by its ID alone, where the state cannot
+// be used: what bills can always be ended. The command fails all the same, since
+// the state does not know of it.
+func (s *session) removeBlindly(id string, why error) error {
+	s.warn("", id, "the pods of run "+id+" are looked for by its ID alone, and the state is left as it is")
+	return errors.Join(why, s.removeUnknown(id, true))
 }
 
 // removeUnknown deletes the pods and the secret of a run that this state does

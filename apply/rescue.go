@@ -20,7 +20,7 @@ func (r *runner) rescue() error {
 		return nil
 	}
 	if err := r.takeKey(); err != nil {
-		return r.notOurKey()
+		return r.notOurKey(err)
 	}
 	err := r.connect()
 	if err != nil {

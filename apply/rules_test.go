@@ -2,11 +2,14 @@ package apply
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/crypto/ssh"
 
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/providers"
@@ -256,6 +259,15 @@ func TestDerivedKeys(t *testing.T) {
 	h2, p2, _ := d.HostKey("l", "r")
 	if !bytes.Equal(h1.Marshal(), h2.Marshal()) || len(p1) == 0 || len(p2) == 0 || bytes.Equal(h1.Marshal(), a.PublicKey().Marshal()) {
 		t.Error("host keys")
+	}
+	for source, words := range map[string]string{"derived": "OVERBRAINER_KEY is not the one", "file": "a file on the machine of ann@there"} {
+		run := &state.Run{ID: "r", ClientKey: ssh.FingerprintSHA256(a.PublicKey()), KeySource: source, Holder: "ann@there"}
+		if err := KeyFits(run, b); err != nil {
+			t.Errorf("the run's own key: %v", err)
+		}
+		if err := KeyFits(run, c); !errors.Is(err, ErrOtherKey) || !strings.Contains(err.Error(), words) {
+			t.Errorf("another key: %v", err)
+		}
 	}
 	if _, err := NewDerivedKeys("c2hvcnQ="); err == nil {
 		t.Error("a short secret is accepted")

@@ -34,10 +34,14 @@ type runner struct {
 	// told: that the run's pod bills while the state cannot be written.
 	told bool
 
+	// secrets are the values that the job is given, by secret, from shortly
+	// before its pod is rented.
+	secrets  map[string][]byte
 	signer   ssh.Signer
 	machine  Machine
 	logs     *podLog
 	lastSeen time.Time // of the pod, alive
+	marked   bool      // the pod's guard knows that the results are here
 	volumeGB int
 	endpoint *providers.Endpoint
 	// fetchedEarly: what the job wrote until shortly before its bound is here.
@@ -116,7 +120,7 @@ func (r *runner) billing(err error) error {
 	if r.run.Pod == nil || r.run.Pod.Gone() || !errors.As(err, &e) {
 		return err
 	}
-	e.Hint = fmt.Sprintf("pod %s is there, %s; overbrainer pod rm %s ends it", r.run.Pod.ID, podHour(r.run.Pod), r.run.ID)
+	e.Hint = fmt.Sprintf("pod %s is there, %s; overbrainer pod rm %s -force ends it, whatever the state says", r.run.Pod.ID, podHour(r.run.Pod), r.run.ID)
 	if !r.told {
 		r.told = true
 		r.warnf("the state cannot be written: %s", e.Hint)

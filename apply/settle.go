@@ -148,7 +148,7 @@ func (r *runner) endPod() RunOutcome {
 
 func (r *runner) keepPod(seconds int) RunOutcome {
 	_ = r.savePodState(state.PodKept)
-	text := fmt.Sprintf("pod %s is kept, %s, until it is destroyed", r.run.Pod.ID, podHour(r.run.Pod))
+	text := fmt.Sprintf("pod %s is kept, %s, %s", r.run.Pod.ID, podHour(r.run.Pod), r.keptWords())
 	if seconds > 0 {
 		if u := r.run.Pod.KeptUntil; u != nil {
 			text = fmt.Sprintf("pod %s is kept until %s, %s", r.run.Pod.ID, u.Local().Format(clock), podHour(r.run.Pod))

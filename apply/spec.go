@@ -81,8 +81,11 @@ func (g *graph) results() map[string]RunResult {
 // resultOf is what a run left for those who depend on it.
 func (s *session) resultOf(provider string, run *state.Run) RunResult {
 	res := RunResult{
-		ID: run.ID, State: string(run.Phase), Dir: run.Dir, OutputDir: outputDir(run.Dir),
+		ID: run.ID, State: string(run.Phase), Dir: run.Dir,
 		CostUSD: run.CostUSD, GPUType: run.GPUType, Metrics: copyValues(run.Metrics),
+	}
+	if run.Retrieved {
+		res.OutputDir = outputDir(run.Dir)
 	}
 	if run.StartedAt != nil && run.EndedAt != nil {
 		res.Seconds = run.Seconds

@@ -26,11 +26,16 @@ func (e *Engine) Sweep(ctx context.Context, opt Options) (Outcome, error) {
 			if st.Resources[address].Run == nil {
 				continue
 			}
-			if err := s.sweepAddress(address); err != nil && ClassOf(err) != Held {
+			switch err := s.sweepAddress(address); {
+			case err == nil:
+			case ClassOf(err) == Held:
+				s.say(address + " is left to the process that works on it")
+			default:
 				s.addError(err)
 				s.emit(Event{Kind: EventFailed, Address: address, Message: err.Error()})
 			}
 		}
+		s.say(fmt.Sprintf("looked at every pod and secret of the account; addresses in the state: %d", len(st.Addresses())))
 		s.sweepAccounts()
 		return s.outcome.settled(), nil
 	})
@@ -80,15 +85,17 @@ func (s *session) sweepAddress(address string) error {
 func (r *runner) sweep(pods []providers.Pod) error {
 	now := r.now()
 	if pod := r.run.Pod; pod != nil && !pod.Gone() {
-		reason, over := r.pastBound(now)
-		if !over {
+		at, reason, due := r.sweptAt()
+		if !due || !now.After(at) {
+			r.left(at, due)
 			return r.sweepOverdue(pods, now)
 		}
+		message := r.limitMessage(reason)
 		if err := r.remove(limitWords(reason), "client"); err != nil {
 			return err
 		}
 		if !r.run.Phase.Ended() {
-			r.finish(state.Failed, reason, r.limitMessage(reason))
+			r.finishAt(r.jobEndBefore(r.now()), state.Failed, reason, message)
 		}
 		r.saveResult(nil)
 	}
@@ -101,28 +108,28 @@ func (r *runner) sweep(pods []providers.Pod) error {
 	return nil
 }
 
-// pastBound reports whether the run's pod should have ended itself.
-func (r *runner) pastBound(now time.Time) (state.Reason, bool) {
-	pod, b := r.run.Pod, r.run.Bounds
-	late := now.Add(-r.t.DeadlineMargin)
-	if pod.CostCapAt != nil && late.After(*pod.CostCapAt) {
-		return state.CostCap, true
+// sweptAt is when a sweep ends the run's pod, and by which bound: as long after
+// the latest of its bounds as any client waits. due is false where it has none.
+func (r *runner) sweptAt() (at time.Time, reason state.Reason, due bool) {
+	pod := r.run.Pod
+	if pod.State == state.PodDeleting {
+		return time.Time{}, r.run.Reason, true
 	}
-	switch {
-	case pod.State == state.PodKept && b.KeepPodS < 0:
-		return "", false
-	case pod.State == state.PodKept:
-		return state.TimeLimit, pod.KeptUntil != nil && late.After(*pod.KeptUntil)
-	case pod.State == state.PodDeleting:
-		return r.run.Reason, true
-	case pod.Deadline == nil:
-		return "", false
+	end, due := LastEnd(r.run, r.t)
+	reason = state.TimeLimit
+	if pod.CostCapAt != nil && !pod.CostCapAt.After(end) {
+		reason = state.CostCap
 	}
-	end := pod.Deadline.Add(r.t.Hours(b.OverrunHours))
-	if r.run.Phase.Ended() || r.run.Phase == state.Running {
-		end = end.Add(r.t.Seconds(b.RetrieveGrace)) // its results may wait
+	return end.Add(r.t.DeadlineMargin), reason, due
+}
+
+// left says of a pod that a sweep does not end until when it stays.
+func (r *runner) left(at time.Time, due bool) {
+	until := "for ever: it is kept and has no bound"
+	if due {
+		until = "until " + at.Local().Format(clock)
 	}
-	return state.TimeLimit, late.After(end)
+	r.s.say(fmt.Sprintf("%s: pod %s of run %s is left %s", r.address, r.run.Pod.ID, r.run.ID, until))
 }
 
 // sweepOverdue deletes other pods of the run that are past the deadline of

@@ -22,51 +22,43 @@ func (r *runner) remove(reason, by string) error {
 		return nil
 	}
 	r.emit(Event{Kind: EventDeleting, Phase: "ending", Message: fmt.Sprintf("deleting pod %s (%s)", pod.ID, reason)})
+	at := r.now()
 	saved := r.save(func(_ *state.State, run *state.Run) {
-		if run.Pod != nil {
-			run.Pod.State = state.PodDeleting
+		if p := run.Pod; p != nil {
+			p.State = state.PodDeleting
+			if r.marked && run.Bounds.KeepPodS == 0 {
+				p.KeptUntil = &at // its guard ends it from now on, too
+			}
 		}
 	})
 	r.drainLogs()
-	seen := r.sighted(pod.ID)
+	seen, stopped := r.sighted(pod.ID)
+	var stoppedAt time.Time
+	if stopped {
+		stoppedAt = r.stoppedAt(pod.ID)
+	}
 	existed, err := r.deletePod(pod.ID, pod.CreatedAt)
 	if err != nil {
 		return r.notDeleted(pod, err)
 	}
-	if !seen && !existed && by == "client" {
-		by = "watchdog"
+	until := r.now()
+	switch {
+	case stopped:
+		until = stoppedAt
+	case !seen && !existed:
+		until = r.unseenEnd()
+		if by == "client" {
+			by = "watchdog"
+		}
 	}
-	until := r.endOf(pod, by)
 	if err := r.recordGone(by, until); err != nil {
 		return err
 	}
 	return saved
 }
 
-// endOf is the moment until which a pod is reckoned to have billed.
-func (r *runner) endOf(pod *state.Pod, by string) time.Time {
-	now := r.now()
-	if by != "watchdog" && by != "unknown" {
-		return now
-	}
-	// Nobody saw it end: at the first of its bounds that has passed.
-	bounds := []*time.Time{pod.CostCapAt, pod.KeptUntil}
-	if pod.Deadline != nil {
-		last := pod.Deadline.Add(r.t.Hours(r.run.Bounds.OverrunHours))
-		if r.run.EndedAt != nil {
-			last = r.run.EndedAt.Add(r.grace())
-		}
-		bounds = append(bounds, &last)
-	}
-	for _, at := range bounds {
-		if at != nil && at.Before(now) && at.After(r.lastSeen) {
-			now = *at
-		}
-	}
-	return now
-}
-
-// recordGone writes down that the pod is proven gone, and what it cost.
+// recordGone writes down that the pod is proven gone, and what it cost until
+// then.
 func (r *runner) recordGone(by string, until time.Time) error {
 	pod := r.run.Pod
 	cost := round4(pod.CostUSD(until))
@@ -85,14 +77,19 @@ func (r *runner) recordGone(by string, until time.Time) error {
 			}
 		}
 	})
-	r.emit(Event{Kind: EventDeleted, PodID: pod.ID, Message: fmt.Sprintf("pod %s is gone, it cost about %s", pod.ID, money.USD(cost))})
+	text := fmt.Sprintf("pod %s is gone, it cost about %s", pod.ID, money.USD(cost))
+	if at.Sub(until) >= r.t.GuardInterval {
+		text += fmt.Sprintf(": nobody saw its end, so it counts until %s, the latest that is likely", until.Local().Format(clock))
+	}
+	r.emit(Event{Kind: EventDeleted, PodID: pod.ID, Message: text})
 	return err
 }
 
-// sighted is one read of a pod, to know who deleted it.
-func (r *runner) sighted(id string) bool {
-	_, err := r.rented.Provider.GetPod(r.s.steady(), id)
-	return !providers.Is(err, providers.NotFound)
+// sighted is one read of a pod, to know who ended it: whether it may be there,
+// and whether it is stopped.
+func (r *runner) sighted(id string) (seen, stopped bool) {
+	pod, err := r.rented.Provider.GetPod(r.s.steady(), id)
+	return !providers.Is(err, providers.NotFound), err == nil && pod.Status.Dead()
 }
 
 // deletePod asks for the deletion until the provider does not know the pod any

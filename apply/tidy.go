@@ -1,12 +1,18 @@
 package apply
 
 import (
+	"time"
+
 	"github.com/overbrainer/overbrainer/state"
 )
 
-// finish writes down how a run ended.
+// finish writes down how a run ended, now.
 func (r *runner) finish(phase state.Phase, reason state.Reason, message string) {
-	at := r.now()
+	r.finishAt(r.now(), phase, reason, message)
+}
+
+// finishAt is finish for a run that ended earlier.
+func (r *runner) finishAt(at time.Time, phase state.Phase, reason state.Reason, message string) {
 	_ = r.save(func(_ *state.State, run *state.Run) {
 		run.Phase, run.Reason, run.Message = phase, reason, r.s.Redactor.String(message)
 		if run.EndedAt == nil {
@@ -73,6 +79,7 @@ func (r *runner) outcome() RunOutcome {
 		Address: r.address, RunID: run.ID, PodID: run.PodID, State: string(run.Phase), Reason: string(run.Reason),
 		Message: run.Message, ExitCode: run.ExitCode, Dir: run.Dir, GPUType: run.GPUType,
 		CostUSD: round4(r.run.SpentUSD(r.now())), Seconds: r.seconds(), Retrieved: run.Retrieved, Waits: run.Waits(), Class: classOfRun(run),
+		Elsewhere: Elsewhere(r.s.Project, run),
 	}
 	if run.Phase == state.Failed {
 		out.Tail = lastLines(r.dir(), 20)

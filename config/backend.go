@@ -23,6 +23,9 @@ type Backend struct {
 type backendAttr struct {
 	typ    cty.Type
 	secret bool
+	// public gives what of a secret one may be written down, and whether that is
+	// all of it; nil: nothing may.
+	public func(string) (public string, whole bool)
 }
 
 // backends are the places where a state can be kept, with their arguments by
@@ -44,16 +47,41 @@ func backends() map[string]map[string]backendAttr {
 			"access_key": secret, "secret_key": secret, "token": secret,
 			"encrypt": flag, "kms_key_id": text, "max_retries": number,
 		},
-		"pg": {"conn_str": secret, "schema_name": text, "skip_schema_creation": flag, "skip_table_creation": flag},
+		"pg": {"conn_str": {typ: cty.String, secret: true, public: publicConnStr}, "schema_name": text, "skip_schema_creation": flag, "skip_table_creation": flag},
 	}
 }
 
-// Public gives the values that may be written down.
+// Public gives the values that may be written down, without what is secret.
 func (b Backend) Public() map[string]any {
 	out := map[string]any{}
 	for name, v := range b.Values {
-		if !backends()[b.Type][name].secret {
+		attr := backends()[b.Type][name]
+		if !attr.secret {
 			out[name] = v
+		} else if text, ok := v.(string); ok && attr.public != nil {
+			if public, _ := attr.public(text); public != "" {
+				out[name] = public
+			}
+		}
+	}
+	return out
+}
+
+// Withheld names the arguments that Public leaves out, wholly or in part.
+func (b Backend) Withheld() []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(b.Values)) {
+		attr := backends()[b.Type][name]
+		text, ok := b.Values[name].(string)
+		if !ok || !attr.secret || text == "" {
+			continue
+		}
+		whole := false
+		if attr.public != nil {
+			_, whole = attr.public(text)
+		}
+		if !whole {
+			out = append(out, name)
 		}
 	}
 	return out

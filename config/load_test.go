@@ -570,3 +570,14 @@ func TestManyInstances(t *testing.T) {
 		t.Errorf("%+v %v", late, diags)
 	}
 }
+
+// Of a run whose results are not here no output names their directory.
+func TestOutputDirOfNothing(t *testing.T) {
+	cfg := must(t, hclFile(run("a"), `output "adapter" { value = run.a.output_dir }`), Options{})
+	for dir, known := range map[string]bool{"": false, "runs/a-1/output": true} {
+		outputs, diags := cfg.EvalOutputs(map[string]RunResult{"run.a": {ID: "a-1", State: "failed", Dir: "runs/a-1", OutputDir: dir}})
+		if got := outputs["adapter"].Value.IsWhollyKnown(); diags.HasErrors() || got != known {
+			t.Errorf("with %q: known %v, %v", dir, got, diags)
+		}
+	}
+}

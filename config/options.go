@@ -91,7 +91,7 @@ type RunResult struct {
 	State string
 	// Dir and OutputDir are relative to the project, slash-separated.
 	Dir       string
-	OutputDir string
+	OutputDir string // "": no results are here
 	CostUSD   float64
 	Seconds   float64
 	GPUType   string

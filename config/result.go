@@ -65,10 +65,18 @@ func endedValue(addr string, r RunResult) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{
 		"address": cty.StringVal(addr),
 		"id":      cty.StringVal(r.ID).Mark(m), "state": cty.StringVal(r.State).Mark(m),
-		"dir": cty.StringVal(r.Dir).Mark(m), "output_dir": cty.StringVal(r.OutputDir).Mark(m),
+		"dir": cty.StringVal(r.Dir).Mark(m), "output_dir": outputDirValue(r).Mark(m),
 		"cost_usd": number(r.CostUSD).Mark(m), "seconds": number(r.Seconds).Mark(m),
 		"gpu_type": cty.StringVal(r.GPUType).Mark(m), "metrics": metricsValue(r).Mark(m),
 	})
+}
+
+// outputDirValue is where a run's results are; not known where none came home.
+func outputDirValue(r RunResult) cty.Value {
+	if r.OutputDir == "" {
+		return cty.UnknownVal(cty.String)
+	}
+	return cty.StringVal(r.OutputDir)
 }
 
 // metricsValue is what a run measured last. One that did not succeed may never

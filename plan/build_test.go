@@ -492,6 +492,20 @@ func TestLiveRuns(t *testing.T) {
 	if s := one(t, plan, "run.train"); s.Action != Refresh || !plan.HasChanges() {
 		t.Errorf("%s %q", s.Action, s.Reason)
 	}
+	// Past a bound of its pod nothing runs again by itself, and nothing bills.
+	run := p.state.Resources["run.train"].Run.Runs[0]
+	passed := testNow.Add(-time.Minute)
+	run.Pod.Deadline = &passed
+	if s := one(t, p.plan(), "run.train"); s.Action != Attach || !strings.Contains(s.Reason, "time_limit") || *s.Cost.HourlyUSD != 0 {
+		t.Errorf("%s %q %+v", s.Action, s.Reason, s.Cost)
+	}
+	run.Pod.Deadline = nil
+	// A stopped pod does not go on, either.
+	p.pods = []providers.Pod{{ID: "pod1", Status: providers.Exited}}
+	if s := one(t, p.plan(), "run.train"); s.Action != Attach || !strings.Contains(s.Reason, "is stopped") || *s.Cost.HourlyUSD != 0 {
+		t.Errorf("%s %q %+v", s.Action, s.Reason, s.Cost)
+	}
+	p.pods = nil
 	// A listing that lags right after the create proves nothing.
 	p.state.Resources["run.train"].Run.Runs[0].Pod.CreatedAt = testNow.Add(-30 * time.Second)
 	if s := one(t, p.plan(), "run.train"); s.Action != Attach {
@@ -666,5 +680,18 @@ func TestFailedReadsAreSaid(t *testing.T) {
 	cancel()
 	if _, err := Build(ctx, Input{Config: p.load(), State: p.state}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A cap that buys no boot would rent a pod and never start a job.
+func TestCapsThatBuyNoBoot(t *testing.T) {
+	with := func(usd string) *Plan {
+		return newProject(t, strings.Replace(base, "max_cost_usd = 3", "max_cost_usd = "+usd, 1)).plan()
+	}
+	if d := said(t, with("0.0001"), "error", "max_cost_usd does not buy the boot", "half an hour costs"); d.Range == nil {
+		t.Error("without a place")
+	}
+	if plan := with("0.1"); !plan.Applyable {
+		t.Errorf("%+v", plan.Diagnostics)
 	}
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -99,19 +100,24 @@ func runCost(offers []Offer, spec *RunSpec, volume *VolumeSpec, spent float64) R
 		most, c.GPUUSD, c.DiskUSD = usd(bounds.MaxCostUSD), nil, nil
 	}
 	if spec.KeepPodS < 0 {
-		c.Unbounded = keptForEver(c.HourlyUSD)
+		c.Unbounded = keptForEver(c.HourlyUSD, bounds.MaxCostUSD)
 		return c
 	}
 	c.MaxUSD = c.withVolume(most, volume, bounds, hours)
 	return c
 }
 
-// keptForEver says why the cost of a pod has no end.
-func keptForEver(hourly *float64) string {
-	if hourly == nil {
-		return "the pod is kept for ever"
+// keptForEver says why the cost of a pod has no end but its cap of capUSD (0 =
+// none).
+func keptForEver(hourly *float64, capUSD float64) string {
+	text := "the pod is kept for ever"
+	if hourly != nil {
+		text += ", at " + money.Price(*hourly) + " an hour until it is destroyed"
 	}
-	return "the pod is kept for ever, at " + money.Price(*hourly) + " an hour until it is destroyed"
+	if capUSD > 0 {
+		text += fmt.Sprintf(" or max_cost_usd = %g is spent", capUSD)
+	}
+	return text
 }
 
 // withVolume adds what the run's network volume costs meanwhile, at the size
@@ -137,7 +143,7 @@ func liveCost(run *state.Run) RunCost {
 		return c
 	}
 	if run.Bounds.KeepPodS < 0 {
-		c.Unbounded = keptForEver(nil)
+		c.Unbounded = keptForEver(nil, run.Bounds.MaxCostUSD)
 	}
 	if pod.RateUSD <= 0 && !pod.Free {
 		if run.Bounds.MaxCostUSD > 0 && c.Unbounded == "" {
@@ -147,7 +153,7 @@ func liveCost(run *state.Run) RunCost {
 	}
 	c.HourlyUSD = usd(pod.RateUSD + pod.DiskUSD)
 	if c.Unbounded != "" {
-		c.Unbounded = keptForEver(c.HourlyUSD)
+		c.Unbounded = keptForEver(c.HourlyUSD, run.Bounds.MaxCostUSD)
 		return c
 	}
 	life := lifeHours(CapSpec{MaxHours: run.Bounds.MaxHours, OverrunHours: run.Bounds.OverrunHours, RetrieveGraceS: run.Bounds.RetrieveGrace}, run.Bounds.KeepPodS)

@@ -23,6 +23,9 @@ type situation struct {
 	rerun       string   // lifecycle
 	replaced    bool     // asked for by -replace
 	lost        bool     // its pod is not in the account any more
+	stopped     bool     // its pod is there and will not run again
+	// limit is the bound that its pod's guard has met by now; "" if none has.
+	limit state.Reason
 }
 
 // decision is what to do and why.
@@ -62,12 +65,10 @@ func (s situation) alive() decision {
 	d := decision{action: Attach, try: cur.Try, refused: s.replaced}
 	switch {
 	case s.lost:
-		if !s.replaced && cur.Snapshot != nil && cur.Snapshot.Local && !s.differs() {
-			return decision{action: Resume, try: s.nextTry(), resume: cur,
-				reason: "its pod " + cur.Pod.ID + " is not in the account any more; goes on from " + snapshot(cur)}
-		}
-		return decision{action: Rerun, try: s.nextTry(),
-			reason: fmt.Sprintf("its pod %s is not in the account any more; try %d", cur.Pod.ID, s.nextTry())}
+		return s.podLost()
+	case s.stopped && cur.Phase == state.Running:
+		d.reason = "its pod " + cur.Pod.ID + " is stopped: apply deletes it and writes down how the run ended"
+		return d
 	case cur.Phase == state.Preparing:
 		d.reason = "a pod is being made ready for run " + cur.ID
 	default:
@@ -76,6 +77,37 @@ func (s situation) alive() decision {
 	if s.differs() {
 		d.reason += "; runs again after it ended: " + s.why()
 	}
+	return d
+}
+
+// podLost is for a run that was alive when it was last seen and whose pod is not
+// in the account any more: first it is written down how it ended, and then it is
+// treated as any run that ended so.
+func (s situation) podLost() decision {
+	cur := s.cur
+	what := "its pod " + cur.Pod.ID + " is not in the account any more"
+	if cur.Phase == state.Preparing { // its job never ran: it gets another pod
+		return decision{action: Rerun, try: s.nextTry(), reason: fmt.Sprintf("%s; try %d", what, s.nextTry())}
+	}
+	over := *cur
+	over.Phase, over.Reason = state.Failed, state.Lost
+	if s.limit != "" {
+		over.Reason = s.limit
+		over.CostUSD++ // its pod has cost something
+	}
+	after := s
+	after.cur = &over
+	d := after.ended()
+	switch {
+	case d.action == Hold:
+		return decision{action: Attach, try: cur.Try, reason: what + ": apply writes down how it ended and what it cost; after that it is held: " + d.reason}
+	case s.replaced:
+		return decision{action: Rerun, try: s.nextTry(), reason: what + "; asked for by -replace"}
+	}
+	if d.resume != nil {
+		d.resume = cur
+	}
+	d.reason = what + "; " + strings.TrimPrefix(d.reason, outcome(&over)+"; ")
 	return d
 }
 

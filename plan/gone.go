@@ -206,7 +206,7 @@ func (b *builder) podWords(run *state.Run) string {
 	case run.Waits():
 		return fmt.Sprintf("pod %s with results that are not here yet (run %s %s)", run.Pod.ID, run.ID, outcome(run))
 	case !run.Phase.Ended() && run.StartedAt != nil:
-		since := run.Pod.Nominal(b.in.Now.Sub(*run.StartedAt)).Round(time.Second)
+		since := run.Pod.Nominal(max(0, b.in.Now.Sub(*run.StartedAt))).Round(time.Second)
 		return fmt.Sprintf("pod %s, where the job has run for %s (about %s so far) and is ended with what it has not saved", run.Pod.ID, since, money.USD(run.SpentUSD(b.in.Now)))
 	}
 	return "pod " + run.Pod.ID

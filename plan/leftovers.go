@@ -108,7 +108,7 @@ func (b *builder) leftoversOf(addr string, run *state.Run, inStep bool, known ma
 func keptNote(p *state.Pod) string {
 	if p.KeptUntil == nil {
 		if p.CostCapAt != nil {
-			return "is kept until its cost cap ends it, by " + p.CostCapAt.UTC().Format(time.RFC3339)
+			return "is kept until it is destroyed or its cost cap ends it, by " + p.CostCapAt.UTC().Format(time.RFC3339)
 		}
 		return "is kept without an end"
 	}

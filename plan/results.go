@@ -18,6 +18,9 @@ import (
 // no cache of digests is given.
 const mostHashed = 64 << 20
 
+// noResults is what is wrong where nothing of a run's results is here.
+const noResults = "run.json is missing"
+
 // maxNamed is how many files a message names.
 const maxNamed = 3
 
@@ -54,6 +57,12 @@ func (b *builder) checkResults(step *Step, run *config.Run, cur *state.Run) {
 	if len(shown) > maxNamed {
 		shown = append(append([]string{}, shown[:maxNamed]...), fmt.Sprintf("and %d more", len(problems)-maxNamed))
 	}
+	if cur.FetchedBy != "" && len(problems) == 1 && problems[0] == noResults {
+		step.Reason = "succeeded, nothing changed; its results are on " + cur.FetchedBy
+		b.warnAt(run.Range, "results of "+run.Address+" are on "+cur.FetchedBy,
+			fmt.Sprintf("They were fetched there, to %s, and lie nowhere else. Who needs them here copies that directory; -replace=%s runs it again.", cur.Dir, run.Address))
+		return
+	}
 	step.Reason = "succeeded, nothing changed, but its results are not here: " + strings.Join(shown, ", ")
 	b.warnAt(run.Range, "results of "+run.Address+" are not here as they were verified",
 		fmt.Sprintf("In %s: %s. They are not fetched again by themselves; to run it again use -replace=%s.", cur.Dir, strings.Join(shown, ", "), run.Address))
@@ -62,13 +71,16 @@ func (b *builder) checkResults(step *Step, run *config.Run, cur *state.Run) {
 func (b *builder) resultProblems(run *state.Run) []string {
 	data, err := fs.ReadFile(b.in.Files, path.Join(run.Dir, "run.json"))
 	if err != nil {
-		return []string{"run.json is missing"}
+		return []string{noResults}
 	}
 	var file struct {
 		Files []resultFile `json:"files"`
 	}
 	if json.Unmarshal(data, &file) != nil {
 		return []string{"run.json cannot be read"}
+	}
+	if len(file.Files) == 0 && run.ResultFiles > 0 && run.FetchedBy != "" {
+		return []string{noResults} // written by a command that only looked on
 	}
 	if run.ResultsDigest != "" && digestOf(file.Files) != run.ResultsDigest {
 		return []string{"run.json does not list what was verified"}

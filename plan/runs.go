@@ -29,9 +29,10 @@ func (b *builder) planRun(run *config.Run) *Step {
 	s := situation{
 		cur: cur, fingerprint: run.Fingerprint, rerun: run.Lifecycle.Rerun,
 		replaced: namesAny(b.in.Replace, run.Address), waitsFor: b.pendingOf(run),
-		lost: cur != nil && b.isLost(run.Target.Provider, cur),
+		lost: cur != nil && b.isLost(run.Target.Provider, cur), stopped: cur != nil && b.isStopped(run.Target.Provider, cur),
 	}
 	if cur != nil {
+		s.limit = limitPassed(cur, b.in.Now)
 		s.changed = b.changedInputs(cur, run)
 	}
 	d := decide(s)
@@ -55,6 +56,9 @@ func (b *builder) planRun(run *config.Run) *Step {
 		spec.ResumeFrom = resumeSpec(run.Address, d.resume)
 	}
 	b.price(step, run, cur)
+	if d.action == Attach && cur.Phase == state.Running && (s.lost || s.stopped) {
+		step.Cost.HourlyUSD, step.Cost.Unbounded = usd(0), "" // it goes on no more
+	}
 	b.checkResults(step, run, cur)
 	return step
 }
@@ -97,13 +101,24 @@ func (b *builder) place(step *Step, run *config.Run, spent float64) {
 // leastCapTime is how much of a pod a cost cap should buy at least.
 const leastCapTime = 30 * time.Minute
 
-// warnShortCap tells when max_cost_usd buys little of the chosen pod.
+// leastBoot is the time that a cost cap has to buy, or no job ever starts.
+const leastBoot = 5 * time.Minute
+
+// warnShortCap tells when max_cost_usd buys little of the chosen pod, and
+// refuses one that does not buy its boot.
 func (b *builder) warnShortCap(step *Step, run *config.Run, offers []Offer) {
 	limit, hourly := step.Run.Cap.MaxCostUSD, step.Cost.HourlyUSD
 	if limit <= 0 || hourly == nil || limit >= *hourly*leastCapTime.Hours() {
 		return
 	}
-	b.warnAt(b.capRange(step.Run.Cap.Address, "max_cost_usd"), fmt.Sprintf("max_cost_usd buys little for %s", run.Target.Address),
+	at := b.capRange(step.Run.Cap.Address, "max_cost_usd")
+	if limit < *hourly*leastBoot.Hours() {
+		b.errorAt(at, fmt.Sprintf("max_cost_usd does not buy the boot of a pod for %s", run.Target.Address),
+			fmt.Sprintf("%s buys %.1f minutes at %s an hour, and a pod needs minutes to boot before a job can start. Allow %s at least; half an hour costs %s.",
+				money.USD(limit), limit / *hourly * 60, money.Price(*hourly), money.USD(*hourly*leastBoot.Hours()), money.USD(*hourly*leastCapTime.Hours())))
+		return
+	}
+	b.warnAt(at, fmt.Sprintf("max_cost_usd buys little for %s", run.Target.Address),
 		fmt.Sprintf("%s buys %.0f minutes at %s an hour, the time to boot included; half an hour costs %s.",
 			money.USD(limit), limit / *hourly * 60, money.Price(*hourly), money.USD(*hourly*leastCapTime.Hours())))
 }
@@ -128,6 +143,32 @@ func (b *builder) isLost(provider string, run *state.Run) bool {
 	}
 	_, err := b.in.Pod(b.ctx, provider, pod.ID)
 	return providers.Is(err, providers.NotFound)
+}
+
+// isStopped reports whether a run's pod is in the account and will not run
+// again by itself.
+func (b *builder) isStopped(provider string, run *state.Run) bool {
+	if run.Pod == nil || run.Pod.Gone() {
+		return false
+	}
+	seen := b.account(provider).pod(run.Pod.ID)
+	return seen != nil && seen.Status.Dead()
+}
+
+// limitPassed names the bound that a run's pod has met by now, "" where none
+// was. A deadline ends no pod that is kept for ever.
+func limitPassed(run *state.Run, now time.Time) state.Reason {
+	p := run.Pod
+	passed := func(at *time.Time) bool { return at != nil && !now.Before(*at) }
+	switch {
+	case p == nil:
+		return ""
+	case passed(p.Deadline) && run.Bounds.KeepPodS >= 0 && (p.CostCapAt == nil || p.Deadline.Before(*p.CostCapAt)):
+		return state.TimeLimit
+	case passed(p.CostCapAt):
+		return state.CostCap
+	}
+	return ""
 }
 
 func (b *builder) freshPod(provider string) time.Duration {

@@ -25,8 +25,11 @@ func (b *builder) results() map[string]config.RunResult {
 // ResultOf gives what an ended run of the state leaves for expressions.
 func ResultOf(run *state.Run) config.RunResult {
 	r := config.RunResult{
-		ID: run.ID, State: string(run.Phase), Dir: run.Dir, OutputDir: run.Dir + "/output", CostUSD: run.CostUSD,
+		ID: run.ID, State: string(run.Phase), Dir: run.Dir, CostUSD: run.CostUSD,
 		Seconds: run.Seconds, GPUType: run.GPUType, Metrics: run.Metrics,
+	}
+	if run.Retrieved {
+		r.OutputDir = run.Dir + "/output"
 	}
 	if r.Seconds == 0 && run.StartedAt != nil && run.EndedAt != nil {
 		r.Seconds = run.EndedAt.Sub(*run.StartedAt).Seconds()
@@ -71,7 +74,7 @@ func VolumeIDs(st *state.State) func(address string) (string, bool) {
 func (p *Plan) Settled(st *state.State) func(address, fingerprint, rerun string) (config.RunResult, bool) {
 	starts, from := map[string]bool{}, p.movedFrom()
 	for _, s := range p.Steps {
-		starts[s.Address] = s.Action == Run || s.Action == Rerun || s.Action == Resume
+		starts[s.Address] = s.Begins()
 	}
 	settled := Settled(st, nil)
 	return func(address, fingerprint, rerun string) (config.RunResult, bool) {

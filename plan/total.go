@@ -17,15 +17,20 @@ func (s *Step) spends() bool {
 	return false
 }
 
+// Begins reports whether a step makes a new run.
+func (s *Step) Begins() bool {
+	return s.Action == Run || s.Action == Rerun || s.Action == Resume
+}
+
 // total adds up the steps. Nil anywhere makes the sum nil.
 func (b *builder) total() {
 	c := &b.p.Cost
 	c.SpentUSD = map[string]float64{}
 	for addr := range b.in.Config.Caps {
-		c.SpentUSD[addr] = *usd(b.st.Spending(addr, "").SpentUSD)
+		c.SpentUSD[addr] = *usd(b.st.SpentUSD(addr, b.in.Now))
 	}
 	for addr := range b.st.Spend {
-		c.SpentUSD[addr] = *usd(b.st.Spending(addr, "").SpentUSD)
+		c.SpentUSD[addr] = *usd(b.st.SpentUSD(addr, b.in.Now))
 	}
 
 	hourly, expected, storage := 0.0, 0.0, 0.0
@@ -125,7 +130,7 @@ func (b *builder) mostUnder(addr string, steps []*Step) *float64 {
 func (b *builder) saysTotal(addr string, steps []*Step, total float64, most *float64) {
 	starts := 0
 	for _, s := range steps {
-		if s.Action == Run || s.Action == Rerun || s.Action == Resume {
+		if s.Begins() {
 			starts++
 		}
 	}

@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 	"sort"
+	"time"
 
 	"github.com/overbrainer/overbrainer/internal/money"
 )
@@ -31,6 +32,18 @@ func (s *State) Spending(cap, except string) Spending {
 		sum.ReservedUSD += run.ReservedUSD
 	})
 	return sum
+}
+
+// SpentUSD is what has been spent under a cap until now, by pods that still bill
+// as well.
+func (s *State) SpentUSD(cap string, now time.Time) float64 {
+	usd := s.Spend[cap].USD
+	s.EachRun(func(_ string, run *Run) {
+		if run.Bounds.Cap == cap && !run.Settled {
+			usd += run.SpentUSD(now)
+		}
+	})
+	return usd
 }
 
 // BudgetLeft is what a run may still use of a cap's maxTotalUSD when every

@@ -92,3 +92,16 @@ func TestPrune(t *testing.T) {
 		t.Error("pruned what is not there")
 	}
 }
+
+// What pods that still bill have cost is spent.
+func TestSpentCountsWhatBills(t *testing.T) {
+	s, now := New("x"), time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	under := Bounds{Cap: "cap.shared"}
+	s.Spend["cap.shared"] = Spend{USD: 1, Runs: 1}
+	put(s, "run.a", &Run{ID: "a", Phase: Running, Bounds: under, CostUSD: 0.25, Pod: &Pod{ID: "p", RateUSD: 0.5, CreatedAt: now.Add(-time.Hour)}})
+	put(s, "run.b", &Run{ID: "b", Phase: Running, Bounds: Bounds{Cap: "cap.other"}, CostUSD: 9})
+	put(s, "run.c", &Run{ID: "c", Phase: Failed, Bounds: under, CostUSD: 1, Settled: true}) // in Spend
+	if usd := s.SpentUSD("cap.shared", now); usd != 1.75 {
+		t.Errorf("spent %v", usd)
+	}
+}

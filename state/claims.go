@@ -57,6 +57,12 @@ func (h ClaimHolder) stale(c Claim, now time.Time) bool {
 	return !alive(c.PID, c.Process)
 }
 
+// ClaimedElsewhere reports whether somebody who still lives works on an address.
+func (s *State) ClaimedElsewhere(address string, h ClaimHolder, now time.Time) bool {
+	c, ok := s.Claims[address]
+	return ok && !h.is(c) && !h.stale(c, now)
+}
+
 // ClaimedError says that somebody else works on an address.
 type ClaimedError struct {
 	Address string

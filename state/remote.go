@@ -23,6 +23,10 @@ type RemoteStore struct {
 	// unended are the locks of ours that could not be given back: the server
 	// may hold them yet. Guarded by mu.
 	unended map[string]bool
+	// isAway: the server cannot be reached, and that was told; gaveUp: it was
+	// waited for in vain. Guarded by mu.
+	isAway, gaveUp bool
+	tell           func(string)
 }
 
 // RemoteOptions are what a RemoteStore needs to know of its surroundings.
@@ -36,6 +40,8 @@ type RemoteOptions struct {
 	// TempDir and LastResort are as in Rescue.
 	TempDir    string
 	LastResort interface{ Write([]byte) (int, error) }
+	// Tell says that a server is waited for, and that it is back; optional.
+	Tell func(string)
 }
 
 // DefaultRemoteWait is how long a transaction waits when nothing else is asked.
@@ -54,7 +60,10 @@ const (
 
 // Remote gives the store on a backend. Nothing is read or made yet.
 func Remote(b Backend, o RemoteOptions) *RemoteStore {
-	r := &RemoteStore{core: newCore(o.Dir, b.Where(), o.Version), backend: b, wait: o.Wait, holder: o.Holder, unended: map[string]bool{}}
+	r := &RemoteStore{core: newCore(o.Dir, b.Where(), o.Version), backend: b, wait: o.Wait, holder: o.Holder, unended: map[string]bool{}, tell: o.Tell}
+	if r.tell == nil {
+		r.tell = func(string) {}
+	}
 	r.tempDir, r.lastResort = o.TempDir, o.LastResort
 	if r.wait <= 0 {
 		r.wait = DefaultRemoteWait
@@ -65,10 +74,28 @@ func Remote(b Backend, o RemoteOptions) *RemoteStore {
 // Where names the backend, without secrets.
 func (r *RemoteStore) Where() string { return r.path }
 
-// Read gives the state as it is, see Store. It waits for no lock.
+// Read gives the state as it is, see Store. It waits for no lock, but for a
+// server that was there before.
 //
 // Errors: *BackendError, *DamagedError, *NewerError, *ReplacedError.
 func (r *RemoteStore) Read(ctx context.Context) (*State, error) {
+	for wait := r.patience(); ; {
+		st, err := r.readOnce(ctx)
+		if err == nil {
+			r.back()
+		}
+		if !r.waitsFor(err) {
+			return st, err
+		}
+		r.away(err)
+		if !wait.pause(ctx) {
+			r.giveUp()
+			return nil, err
+		}
+	}
+}
+
+func (r *RemoteStore) readOnce(ctx context.Context) (*State, error) {
 	before := r.lastSeen()
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -100,11 +127,17 @@ func (r *RemoteStore) transact(batch []*update) error {
 	w := &writing{r: r}
 	for wait := r.patience(); ; {
 		err := r.attempt(ctx, batch, w)
-		if !again(err) {
+		var gone *awayError
+		away := errors.As(err, &gone)
+		if !again(err) && !away {
 			return err
 		}
 		if wait.pause(ctx) {
 			continue
+		}
+		if away {
+			r.giveUp()
+			return r.rescue(gone.err, waiting(batch), w)
 		}
 		if len(w.tries) == 0 || w.last.next == nil {
 			return err // nothing was sent
@@ -130,6 +163,7 @@ func (r *RemoteStore) attempt(ctx context.Context, batch []*update, w *writing) 
 	if err != nil {
 		return w.failed(err, batch)
 	}
+	r.back()
 	w.settle(cur)
 	w.ctx, w.tx = ctx, tx
 	left := waiting(batch)

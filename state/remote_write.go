@@ -86,10 +86,18 @@ func (w *writing) settle(cur loaded) {
 }
 
 // failed is what a transaction that came to nothing means. While the answer to
-// a write is outstanding everything is tried again.
+// a write is outstanding everything is tried again, and so is what a server that
+// cannot be reached keeps from being done.
 func (w *writing) failed(err error, batch []*update) error {
-	if w.unsure != nil {
+	waits := w.r.waitsFor(err)
+	if waits {
+		w.r.away(err)
+	}
+	switch {
+	case w.unsure != nil:
 		return &UnsureError{Err: err}
+	case waits:
+		return &awayError{err}
 	}
 	return w.r.rescue(err, waiting(batch), w)
 }

@@ -142,6 +142,8 @@ type Run struct {
 
 	// HostKey is the public host key, pinned before any pod exists.
 	HostKey string `json:"host_key,omitempty"`
+	// ClientKey is the fingerprint of the client key that the pod lets in.
+	ClientKey string `json:"client_key,omitempty"`
 	// KeySource says where the private client key comes from: "file" or
 	// "derived".
 	KeySource string `json:"key_source,omitempty"`
@@ -167,6 +169,8 @@ type Run struct {
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
 	// Retrieved says that verified results are in Dir.
 	Retrieved bool `json:"retrieved"`
+	// FetchedBy is user@host of who brought them there: Dir is on that machine.
+	FetchedBy string `json:"fetched_by,omitempty"`
 	// ResultsDigest is the SHA-256 over the verified files' list.
 	ResultsDigest string             `json:"results_digest,omitempty"`
 	ResultFiles   int                `json:"result_files,omitempty"`

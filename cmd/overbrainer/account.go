@@ -9,6 +9,7 @@ import (
 	"github.com/overbrainer/overbrainer/config"
 	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/providers"
+	"github.com/overbrainer/overbrainer/state"
 )
 
 // account is what the commands that only look at a provider need: the provider
@@ -21,7 +22,11 @@ type account struct {
 
 // lookAt opens the provider named by -provider, or the only one.
 func (a *app) lookAt(ctx context.Context, in inputs, name string) (*account, error) {
-	p, err := a.openLoosely(ctx, in)
+	return a.lookAtWith(ctx, in, name, reading{ending: true})
+}
+
+func (a *app) lookAtWith(ctx context.Context, in inputs, name string, how reading) (*account, error) {
+	p, err := a.openLoosely(ctx, in, how)
 	if err != nil {
 		return nil, err
 	}
@@ -55,14 +60,16 @@ func (p *project) onlyProvider() (string, error) {
 }
 
 // openLoosely reads the configuration where there is one.
-func (a *app) openLoosely(ctx context.Context, in inputs) (*project, error) {
+func (a *app) openLoosely(ctx context.Context, in inputs, how reading) (*project, error) {
 	if a.hasConfiguration() {
-		return a.open(ctx, in, reading{ending: true})
+		return a.open(ctx, in, how)
 	}
 	p := &project{app: a, store: a.store(0), cfg: &config.Config{Dir: a.dir}}
 	p.init()
 	var err error
-	p.st, err = p.store.Read(ctx)
+	if p.st, err = p.store.Read(ctx); err != nil && how.blind {
+		p.st, err = state.New(""), nil
+	}
 	return p, err
 }
 

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/overbrainer/overbrainer/apply"
 	"github.com/overbrainer/overbrainer/internal/safetext"
 	"github.com/overbrainer/overbrainer/internal/ui"
 )
@@ -35,8 +36,10 @@ type app struct {
 	noColor  bool
 	stop     *signals
 	logs     *logging
-	waits    sync.Once             // told that a provider is waited for
-	lost     atomic.Pointer[error] // why something of the answer could not be written
+	waits    sync.Once // told that a provider is waited for
+	// events, while runs are worked on, is where what happens is told.
+	events atomic.Pointer[func(apply.Event)]
+	lost   atomic.Pointer[error] // why something of the answer could not be written
 }
 
 // newApp reads the surroundings. Where that fails, what it gives can still tell so.
@@ -151,6 +154,15 @@ func (a *app) tellWaiting(provider string) (done func()) {
 		a.waits.Do(func() { fmt.Fprintf(a.err, "Waiting for an answer of provider %s ...\n", provider) })
 	})
 	return func() { t.Stop() }
+}
+
+// tellState says that the server of the state is waited for, or is back.
+func (a *app) tellState(text string) {
+	if emit := a.events.Load(); emit != nil {
+		(*emit)(apply.Event{Time: a.now(), Kind: apply.EventWaiting, Message: text})
+	} else if !a.json {
+		fmt.Fprintln(a.err, text)
+	}
 }
 
 // muteLimit is how long a command may say nothing while it waits.

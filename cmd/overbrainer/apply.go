@@ -62,6 +62,9 @@ func applyCommand(a *app) *command {
 			if err := unapplyable(pl); err != nil {
 				return err
 			}
+			if err := a.requireSecrets(pl); err != nil {
+				return err
+			}
 			opt.Exactly = len(args) == 1
 			if pl.HasChanges() {
 				if err := a.confirm(ctx, auto, ui.Consent(pl)); err != nil {

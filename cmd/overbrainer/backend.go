@@ -19,14 +19,17 @@ const backendFile = ".overbrainer/backend.json"
 type backendRecord struct {
 	Type   string         `json:"type"`
 	Values map[string]any `json:"values,omitempty"`
+	// Withheld names what Values lacks because something in it is secret.
+	Withheld []string `json:"withheld,omitempty"`
 }
 
 func recordOf(b config.Backend) backendRecord {
-	return backendRecord{Type: b.Type, Values: b.Public()}
+	return backendRecord{Type: b.Type, Values: b.Public(), Withheld: b.Withheld()}
 }
 
-// same compares as JSON does, which has one sort of number.
+// same compares as JSON does, which has one sort of number. A secret may change.
 func (r backendRecord) same(other backendRecord) bool {
+	r.Withheld, other.Withheld = nil, nil
 	one, err := json.Marshal(r)
 	two, err2 := json.Marshal(other)
 	return err == nil && err2 == nil && bytes.Equal(one, two)

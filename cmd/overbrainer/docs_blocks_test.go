@@ -144,7 +144,7 @@ func shownSchema(ctx context.Context, name string) (providers.Schema, error) {
 		d, err := runpod.New(runpod.Options{Version: "1.0.0"}).Describe(ctx)
 		return d.Schema, err
 	case "local":
-		return providers.Schema{}, nil
+		return providers.Schema{Attributes: []providers.Attribute{{Name: "speed", Type: providers.Number}}}, nil
 	}
 	return providers.Schema{}, fmt.Errorf("there is none")
 }

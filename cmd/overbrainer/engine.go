@@ -56,6 +56,9 @@ func (p *project) dial(ctx context.Context, run *state.Run) (apply.Machine, erro
 		return nil, err
 	}
 	signer, err := keys.ClientKey(p.app.path(run.Dir), p.st.Lineage, run.ID)
+	if err == nil {
+		err = apply.KeyFits(run, signer)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,10 @@ func (p *project) execute(e effects, pl *plan.Plan, work func(*apply.Engine) (ap
 	if err != nil {
 		return err
 	}
+	emit := view.Event
+	a.events.Store(&emit)
 	outcome, err := work(engine)
+	a.events.Store(nil)
 	view.Close()
 	if a.stop.count() > 1 {
 		// The providers' processes finish what is in flight when this one is

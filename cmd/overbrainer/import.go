@@ -58,7 +58,7 @@ func (p *project) importVolume(ctx context.Context, address, id string) error {
 	}
 	v, err := p.rented[block.Provider].Provider.GetVolume(ctx, id)
 	if err != nil {
-		return err
+		return notImported("volume", id, err)
 	}
 	if block.DataCenter != "" && v.DataCenter != block.DataCenter {
 		return &problem{code: "other_place", address: address, id: id,
@@ -105,7 +105,7 @@ func (p *project) importPod(ctx context.Context, address, id string) error {
 	}
 	pod, err := p.rented[name].Provider.GetPod(ctx, id)
 	if err != nil {
-		return err
+		return notImported("pod", id, err)
 	}
 	if err := p.mayImport(pod); err != nil {
 		return err
@@ -115,13 +115,23 @@ func (p *project) importPod(ctx context.Context, address, id string) error {
 			return nil, &problem{code: "known", address: other, id: run.ID, message: "run " + run.ID + " is in the state already, as " + other}
 		}
 		now := p.app.now().UTC()
+		since := pod.CreatedAt // it has billed all the time
+		if since.IsZero() {
+			since = now
+		}
 		run := &state.Run{
 			ID: pod.Marker.RunID, Phase: state.Failed, Reason: state.Lost, Message: "taken into the state by import",
 			Dir: "runs/" + pod.Marker.RunID, Target: block.Target.Address, CreatedAt: pod.CreatedAt, EndedAt: &now,
-			Strays: []state.Stray{{PodID: pod.ID, Name: pod.Name, RateUSD: pod.RatePerHour, Since: now}},
+			Strays:  []state.Stray{{PodID: pod.ID, Name: pod.Name, RateUSD: pod.RatePerHour, Since: since}},
+			GPUType: pod.GPUType, DataCenter: pod.DataCenter, PodID: pod.ID, CostBasis: "estimated",
 		}
 		return &state.Resource{Type: "run", Provider: name, Run: &state.RunResource{Current: run.ID, Runs: []*state.Run{run}}}, nil
 	})
+}
+
+// notImported names what could not be looked at.
+func notImported(what, id string, err error) error {
+	return &problem{code: describe(err).Code, id: id, message: fmt.Sprintf("%s %s cannot be imported: %v", what, id, err)}
 }
 
 func (p *project) mayImport(pod providers.Pod) error {

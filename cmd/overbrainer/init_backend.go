@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/overbrainer/overbrainer/config"
 	"github.com/overbrainer/overbrainer/state"
@@ -49,7 +50,7 @@ func (a *app) readyBackend(ctx context.Context, b config.Backend, m moving) erro
 	}
 	old, err := from.Read(ctx)
 	if err != nil {
-		return fmt.Errorf("the state in use so far cannot be read: %w", err)
+		return record.unread(err, m.migrate)
 	}
 	if old.Serial > 0 {
 		return a.migrate(ctx, migration{from: from, to: to, old: old, backend: b}, m)
@@ -58,6 +59,33 @@ func (a *app) readyBackend(ctx context.Context, b config.Backend, m moving) erro
 		return err
 	}
 	return a.useBackend(b, to)
+}
+
+// unread says that the state in use so far cannot be read, and what that may
+// hang on.
+func (r backendRecord) unread(err error, migrating bool) error {
+	p := &problem{code: describe(err).Code, message: "the state in use so far cannot be read: " + err.Error(), hint: describe(err).Hint}
+	if !migrating {
+		p.code, p.message = "backend_changed", "the backend has changed, and "+p.message
+		p.hint = "with that place in reach overbrainer init -migrate-state copies its state over; overbrainer init -reconfigure leaves it and uses what is in the new one"
+	}
+	if len(r.Withheld) > 0 {
+		p.hint += fmt.Sprintf("; what is secret in %s is not kept of the block before: set %s", strings.Join(r.Withheld, ", "), r.credentials())
+	}
+	return p
+}
+
+// credentials names the variables that stand for what was withheld.
+func (r backendRecord) credentials() string {
+	switch {
+	case r.Type == "http":
+		return "OVERBRAINER_HTTP_PASSWORD or OVERBRAINER_HTTP_CLIENT_PRIVATE_KEY_PEM"
+	case r.Type == "s3":
+		return "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+	case r.Values["conn_str"] == nil:
+		return "PG_CONN_STR"
+	}
+	return "PGPASSWORD"
 }
 
 // reconfigure takes the configured backend as it is.

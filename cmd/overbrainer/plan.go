@@ -55,6 +55,7 @@ func planCommand(a *app) *command {
 			if err != nil {
 				return err
 			}
+			p.warnSecrets(pl)
 			if err := p.showPlan(pl, asJSON); err != nil {
 				return err
 			}

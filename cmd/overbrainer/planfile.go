@@ -58,6 +58,9 @@ func (a *app) openPlan(ctx context.Context, name string, o planning) (*project, 
 	if err != nil {
 		return nil, nil, planFileProblem(err)
 	}
+	if _, err := a.keys(); err != nil {
+		return nil, nil, err
+	}
 	p := &project{app: a, store: a.storeOf(file.SourceBytes())}
 	p.init()
 	if p.st, err = p.store.Read(ctx); err != nil {

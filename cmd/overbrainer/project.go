@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -56,22 +57,42 @@ type reading struct {
 	// need what runs left behind, so a metric that is missing cannot keep it
 	// from ending what bills.
 	ending bool
+	// blind: goes on without a state that cannot be read.
+	blind bool
 }
 
 // open reads the configuration with what the state knows of it. No provider is
 // started.
 func (a *app) open(ctx context.Context, in inputs, how reading) (*project, error) {
+	if _, err := a.keys(); err != nil {
+		return nil, err
+	}
 	p := &project{app: a, store: a.store(0)}
 	p.init()
 	var err error
 	if p.st, err = p.store.Read(ctx); err != nil {
-		return nil, err
+		if !how.blind {
+			return nil, err
+		}
+		p.st = state.New("")
 	}
+	p.tellPending()
 	if err := p.load(ctx, in, how); err != nil {
 		p.close()
 		return nil, err
 	}
 	return p, nil
+}
+
+// tellPending warns of a state beside the present one that could not be written.
+func (p *project) tellPending() {
+	if p.app.json {
+		return
+	}
+	for _, path := range p.store.Rescued() {
+		name := filepath.Base(path)
+		fmt.Fprintf(p.app.err, "Warning: %s holds changes that could not be written to the state\n\n  It is newer than what follows. overbrainer state push %s takes it over;\n  remove it where it is of no use any more.\n\n", name, name)
+	}
 }
 
 func (p *project) init() {

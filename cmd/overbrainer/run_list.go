@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"time"
 
+	"github.com/overbrainer/overbrainer/apply"
 	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/internal/ui"
 	"github.com/overbrainer/overbrainer/state"
@@ -27,6 +29,11 @@ type runRow struct {
 	Dir        string  `json:"dir"`
 	// Waits: it has ended and its results are still on the pod.
 	Waits bool `json:"results_on_pod"`
+	// Elsewhere: who fetched them, where they are not in Dir here.
+	Elsewhere string `json:"results_elsewhere,omitempty"`
+	retrieved bool
+	// Overdue: its pod should have ended itself, and nobody looked whether it has.
+	Overdue bool `json:"overdue"`
 }
 
 func runListCommand(a *app) *command {
@@ -35,19 +42,21 @@ func runListCommand(a *app) *command {
 		name:     "run list",
 		synopsis: "the runs, their state and what they cost",
 		usage:    "[-json] [-all]",
-		text: `Lists the run of every address, and older ones that still hold a pod, a
-		secret or results that were not brought home. It reads the state only.`,
+		text: `Lists the run of every address, and older ones that still hold a pod or a
+		secret. Older ones that hold nothing leave the state when the next one begins;
+		their results stay in runs/. It reads the state only: a pod counts until it is
+		known to be gone, and of one past its bounds it is said that nobody looked.`,
 		example: "$ overbrainer run list\n$ overbrainer run list -json | jq -r '.[].dir'",
 		register: func(f *flags) {
 			f.boolean(&asJSON, "json", "an array of objects")
-			f.boolean(&all, "all", "older runs, too")
+			f.boolean(&all, "all", "every run that the state still has")
 		},
 		run: func(ctx context.Context, _ []string) error {
 			st, err := a.readState(ctx)
 			if err != nil {
 				return err
 			}
-			rows := runRows(st, all, a.now())
+			rows := a.runRows(st, all)
 			if asJSON {
 				return ui.JSONLine(a.out, rows)
 			}
@@ -60,19 +69,24 @@ func runListCommand(a *app) *command {
 				if r.Reason != "" {
 					what += " (" + r.Reason + ")"
 				}
-				dir := r.Dir
-				if r.Waits {
-					dir = "not fetched, on pod " + r.PodID
-				}
+				at := ui.ResultsAt(apply.RunOutcome{Dir: r.Dir, State: r.State, PodID: r.PodID, Retrieved: r.retrieved, Waits: r.Waits, Elsewhere: r.Elsewhere})
 				t.Add(r.Address, what, orDash(r.GPUType), money.USD(r.CostUSD),
-					ui.Span(time.Duration(r.Seconds*float64(time.Second))), dir)
+					ui.Span(time.Duration(r.Seconds*float64(time.Second))), at)
 			}
-			return t.Write(a.out, a.look(os.Stdout))
+			if err := t.Write(a.out, a.look(os.Stdout)); err != nil {
+				return err
+			}
+			for _, r := range rows {
+				if r.Overdue {
+					fmt.Fprintf(a.err, "%s: pod %s is past the last of its bounds, and its cost counts on until it is known to be gone: overbrainer run attach %s looks\n", r.Address, r.PodID, r.RunID)
+				}
+			}
+			return nil
 		},
 	}
 }
 
-func runRows(st *state.State, all bool, now time.Time) []runRow {
+func (a *app) runRows(st *state.State, all bool) []runRow {
 	rows := []runRow{}
 	for _, address := range st.Addresses() {
 		r := st.Resources[address].Run
@@ -80,24 +94,31 @@ func runRows(st *state.State, all bool, now time.Time) []runRow {
 			continue
 		}
 		for _, run := range listed(r, all) {
-			rows = append(rows, rowOf(address, run, now))
+			rows = append(rows, a.rowOf(address, run))
 		}
 	}
 	return rows
 }
 
-func rowOf(address string, run *state.Run, now time.Time) runRow {
+func (a *app) rowOf(address string, run *state.Run) runRow {
+	now := a.now()
 	row := runRow{
 		Address: address, State: string(run.Phase), Reason: string(run.Reason), ExitCode: run.ExitCode,
 		RunID: run.ID, PodID: run.PodID, GPUType: run.GPUType, DataCenter: run.DataCenter,
 		CostUSD: run.SpentUSD(now), CostBasis: run.CostBasis,
 		Seconds: math.Round(elapsed(run, now)*10) / 10, Dir: run.Dir, Waits: run.Waits(),
+		Elsewhere: apply.Elsewhere(a.dir, run), retrieved: run.Retrieved,
 	}
 	if row.CostBasis == "" {
 		row.CostBasis = "estimated"
 	}
 	if p := run.Pod; p != nil && row.PodID == "" {
 		row.PodID, row.GPUType, row.DataCenter = p.ID, p.GPUType, p.DataCenter
+	}
+	if p := run.Pod; p != nil && !p.Gone() {
+		t := apply.Production().Scaled(p.Speed)
+		end, bounded := apply.LastEnd(run, t)
+		row.Overdue = bounded && now.After(end.Add(t.GuardInterval))
 	}
 	row.CostUSD = math.Round(row.CostUSD*1e6) / 1e6
 	return row

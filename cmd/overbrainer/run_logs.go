@@ -122,7 +122,7 @@ func lastLines(data []byte, n int) []byte {
 
 // liveLog reads the log on the pod.
 func (a *app) liveLog(ctx context.Context, in inputs, address string, run *state.Run, view logsView) error {
-	p, err := a.openLoosely(ctx, in)
+	p, err := a.openLoosely(ctx, in, reading{ending: true})
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func podRmCommand(a *app) *command {
 			if !auto && !a.asks(in.ask) {
 				return noTerminal("whether the pods of "+id+" are to be deleted", "-auto-approve")
 			}
-			acc, err := a.lookAt(ctx, in, provider)
+			acc, err := a.lookAtWith(ctx, in, provider, reading{ending: true, blind: force})
 			if err != nil {
 				return err
 			}
@@ -131,10 +131,11 @@ func sweepCommand(a *app) *command {
 	auto := false
 	return &command{
 		name:     "sweep",
-		synopsis: "delete pods past their deadline, and secrets no pod needs",
+		synopsis: "delete pods past their bounds, and secrets no pod needs",
 		usage:    "[-auto-approve]",
-		text: `Deletes this project's pods that are past their deadline, and account secrets
-		of its runs that no pod needs any more; nothing else. For cron and CI: a second
+		text: `Deletes this project's pods that are past the last of their bounds and 5
+		minutes, and account secrets of its runs that no pod needs any more; nothing
+		else. It says of each other pod until when it is left. For cron and CI: a second
 		guard beside the one on each pod.`,
 		example: "$ overbrainer sweep -auto-approve",
 		exits:   []int{exitLocked, exitInterrupted},
@@ -145,7 +146,7 @@ func sweepCommand(a *app) *command {
 		},
 		run: func(ctx context.Context, _ []string) error {
 			if !auto && !a.asks(in.ask) {
-				return noTerminal("whether what is past its deadline is to be deleted", "-auto-approve")
+				return noTerminal("whether what is past its bounds is to be deleted", "-auto-approve")
 			}
 			p, err := a.open(ctx, in, reading{ending: true})
 			if err != nil {
@@ -156,7 +157,7 @@ func sweepCommand(a *app) *command {
 				return err
 			}
 			p.warn()
-			if err := a.confirm(ctx, auto, "Pods of this project that are past their deadline are deleted, and secrets no pod needs.\n"); err != nil {
+			if err := a.confirm(ctx, auto, "Pods of this project that are past the last of their bounds are deleted, and secrets no pod needs.\n"); err != nil {
 				return err
 			}
 			return p.execute(ef, nil, func(e *apply.Engine) (apply.Outcome, error) {

@@ -5,7 +5,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -15,7 +18,8 @@ import (
 
 // backendServer TYPE DIR… starts a real server that keeps states, gives
 // credentials to the script's environment, and writes backend.ob.hcl into each
-// directory. Its address is in $BACKEND.
+// directory. Its address is in $BACKEND; `outage SECONDS` takes it away for a
+// while.
 func backendServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: backend TYPE DIR…")
@@ -26,16 +30,18 @@ func backendServer(ts *testscript.TestScript, neg bool, args []string) {
 		s := &statetest.HTTPServer{User: "ann", Password: "the-word-of-ann"}
 		front := httptest.NewServer(s)
 		ts.Defer(front.Close)
-		ts.Setenv("BACKEND", front.URL)
+		addr := behindProxy(ts, front.Listener.Addr().String())
+		ts.Setenv("BACKEND", "http://"+addr)
 		setAll(ts, []string{"OVERBRAINER_HTTP_USERNAME=ann", "OVERBRAINER_HTTP_PASSWORD=the-word-of-ann"})
-		block = fmt.Sprintf("    address        = %q\n    lock_address   = %[1]q\n    retry_wait_min = 0\n", front.URL+"/state")
+		block = fmt.Sprintf("    address        = %q\n    lock_address   = %[1]q\n    retry_wait_min = 0\n", "http://"+addr+"/state")
 	case "pg":
 		pg, err := statetest.StartPostgres()
 		ts.Check(err)
 		ts.Defer(pg.Stop)
-		ts.Setenv("BACKEND", pg.Addr)
+		addr := behindProxy(ts, pg.Addr)
+		ts.Setenv("BACKEND", addr)
 		setAll(ts, pg.Env())
-		block = fmt.Sprintf("    conn_str    = %q\n    schema_name = \"iris\"\n", pg.ConnStr(pg.Addr))
+		block = fmt.Sprintf("    conn_str    = %q\n    schema_name = \"iris\"\n", pg.ConnStr(addr))
 	case "s3":
 		s3, err := statetest.StartS3()
 		ts.Check(err)
@@ -50,6 +56,38 @@ func backendServer(ts *testscript.TestScript, neg bool, args []string) {
 	for _, dir := range args[1:] {
 		ts.Check(os.MkdirAll(ts.MkAbs(dir), 0o755))
 		ts.Check(os.WriteFile(filepath.Join(ts.MkAbs(dir), "backend.ob.hcl"), []byte(text), 0o644))
+	}
+}
+
+// proxies are what stands before the servers of scripts, by working directory.
+var proxies sync.Map
+
+// behindProxy puts a proxy before a server and gives its address.
+func behindProxy(ts *testscript.TestScript, server string) string {
+	proxy, stop, err := statetest.StartProxy(server)
+	ts.Check(err)
+	ts.Defer(stop)
+	proxies.Store(ts.Getenv("WORK"), proxy)
+	return proxy.Addr()
+}
+
+// outage SECONDS takes the server of the last backend away, and brings it back
+// after a while; "outage" alone leaves it away, "outage end" brings it back.
+func outage(ts *testscript.TestScript, neg bool, args []string) {
+	found, ok := proxies.Load(ts.Getenv("WORK"))
+	if neg || len(args) > 1 || !ok {
+		ts.Fatalf("usage: outage [SECONDS|end], after backend")
+	}
+	proxy := found.(*statetest.Proxy)
+	if len(args) == 1 && args[0] == "end" {
+		proxy.Up()
+		return
+	}
+	proxy.Down()
+	if len(args) == 1 {
+		seconds, err := strconv.ParseFloat(args[0], 64)
+		ts.Check(err)
+		time.AfterFunc(time.Duration(seconds*float64(time.Second)), proxy.Up)
 	}
 }
 

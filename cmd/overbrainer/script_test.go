@@ -37,6 +37,7 @@ func TestScripts(t *testing.T) {
 			"documented": documented,
 			"machine":    machine,
 			"play":       play,
+			"outage":     outage,
 			"samecloud":  sameCloud,
 			"schema":     schema,
 			"provider":   buildProvider,

@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -52,9 +50,7 @@ const maxSecret = 64 << 10
 // readSecret reads the value of a secret block where the block says. Nothing
 // of the value appears in an error.
 func (a *app) readSecret(ctx context.Context, s plan.SecretSpec) ([]byte, error) {
-	fault := func(format string, args ...any) error {
-		return &problem{code: "secret", message: fmt.Sprintf("secret %q: ", s.Name) + fmt.Sprintf(format, args...)}
-	}
+	fault := func(format string, args ...any) error { return secretFault(s, format, args...) }
 	var value []byte
 	switch {
 	case s.Env != "":
@@ -64,13 +60,7 @@ func (a *app) readSecret(ctx context.Context, s plan.SecretSpec) ([]byte, error)
 		}
 		value = []byte(text)
 	case s.File != "":
-		path := s.File
-		if rest, ok := strings.CutPrefix(path, "~/"); ok {
-			path = filepath.Join(a.environ("HOME"), rest)
-		} else if !filepath.IsAbs(path) {
-			path = filepath.Join(a.dir, path)
-		}
-		data, err := os.ReadFile(path)
+		data, err := os.ReadFile(a.secretFile(s.File))
 		if err != nil {
 			return nil, fault("%s: %v", s.File, reason(err))
 		}

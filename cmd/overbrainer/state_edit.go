@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -142,7 +143,7 @@ func statePushCommand(a *app) *command {
 		text: `Takes over a state from FILE (- is the standard input), with a serial above
 		both. A state of another project, or an older one, is refused without -force.
 		The one before stays as a backup.`,
-		example: "$ overbrainer state push overbrainer.state.json.pending-1",
+		example: "$ overbrainer state push overbrainer.state.pending-4711-0.json",
 		exits:   []int{exitLocked},
 		least:   1, most: 1,
 		register: func(f *flags) { f.boolean(&force, "force", "take it over whatever it is") },
@@ -160,6 +161,10 @@ func statePushCommand(a *app) *command {
 				return err
 			}
 			fmt.Fprintf(a.out, "%s holds it now.\n", store.Where())
+			if path := a.path(args[0]); slices.Contains(store.Rescued(), path) {
+				// A copy of what could not be written has done its duty.
+				_ = os.Remove(path)
+			}
 			return nil
 		},
 	}

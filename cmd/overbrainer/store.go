@@ -102,6 +102,15 @@ func (s *projectStore) Push(ctx context.Context, st *state.State, force bool) er
 	return err
 }
 
+// Rescued lists copies in the project's directory of what could not be written.
+func (s *projectStore) Rescued() []string {
+	at, err := s.open()
+	if store, ok := at.(interface{ Rescued() []string }); ok && err == nil {
+		return store.Rescued()
+	}
+	return nil
+}
+
 // log records what was done with the state.
 func (s *projectStore) log(level slog.Level, what string, began time.Time, st *state.State, err error) {
 	var attrs []any

@@ -38,6 +38,9 @@ func validateCommand(a *app) *command {
 			p.init()
 			defer p.close()
 			err := p.read(ctx, in, config.Options{Vars: config.Vars{MayMiss: true}})
+			if err == nil {
+				err = p.validBackend()
+			}
 			var wrong *diagnosed
 			if err != nil && !errors.As(err, &wrong) {
 				return err
@@ -63,6 +66,19 @@ func validateCommand(a *app) *command {
 			return err
 		},
 	}
+}
+
+// validBackend checks the backend block, completed from the environment, without
+// connecting to anything.
+func (p *project) validBackend() error {
+	b := p.cfg.Settings.Backend
+	_, err := p.app.openBackend(b, 0)
+	if err == nil {
+		return nil
+	}
+	return p.wrong(append(p.warnings, &hcl.Diagnostic{
+		Severity: hcl.DiagError, Summary: "backend not valid", Detail: err.Error(), Subject: b.Range.Ptr(),
+	}))
 }
 
 func validationOf(diags hcl.Diagnostics, sources map[string][]byte) validation {

@@ -7,10 +7,14 @@ import (
 	"time"
 )
 
-// readBuffer is how much is taken from the socket at once. The SSH library
-// asks for a few bytes, then for a packet's rest; asking the kernel for
-// hundreds of kilobytes instead saves most of the system calls of a download.
-const readBuffer = 256 << 10
+// How much is taken from the socket at once. The SSH library asks for a few
+// bytes, then for a packet's rest; asking the kernel for hundreds of kilobytes
+// instead saves most of the system calls of a download. A connection begins with
+// a few, which is all that one that is merely followed ever needs.
+const (
+	firstBuffer = 8 << 10
+	readBuffer  = 256 << 10
+)
 
 // watchedConn is a connection that knows when the other side was last heard
 // and whether it ever introduced itself as an SSH server.
@@ -25,7 +29,7 @@ type watchedConn struct {
 }
 
 func newWatchedConn(nc net.Conn) *watchedConn {
-	return &watchedConn{Conn: nc, buf: make([]byte, readBuffer), start: time.Now()}
+	return &watchedConn{Conn: nc, buf: make([]byte, firstBuffer), start: time.Now()}
 }
 
 func (c *watchedConn) Read(p []byte) (int, error) {
@@ -36,6 +40,9 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 		}
 		c.heard.Store(int64(time.Since(c.start)))
 		c.rest = c.buf[:n]
+		if n == len(c.buf) && n < readBuffer {
+			c.buf = make([]byte, min(4*n, readBuffer))
+		}
 		if !c.sawBanner.Load() {
 			c.lookForBanner(c.rest)
 		}

@@ -32,11 +32,7 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		if r.Detached {
 			what = "goes on"
 		}
-		where := r.Dir
-		if r.Waits {
-			where = "not fetched, on pod " + r.PodID
-		}
-		t.Add(r.Address, what, Span(time.Duration(r.Seconds*float64(time.Second))), money.USD(r.CostUSD), where)
+		t.Add(r.Address, what, Span(time.Duration(r.Seconds*float64(time.Second))), money.USD(r.CostUSD), ResultsAt(r))
 	}
 	if len(t.Rows) > 0 {
 		p.line()
@@ -74,6 +70,19 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		p.err = Outputs(w, o.Outputs)
 	}
 	return p.err
+}
+
+// ResultsAt says where a run's results are.
+func ResultsAt(r apply.RunOutcome) string {
+	switch {
+	case r.Waits:
+		return "not fetched, on pod " + r.PodID
+	case r.Elsewhere != "":
+		return "on " + r.Elsewhere
+	case r.State == "succeeded" && !r.Retrieved:
+		return "not fetched"
+	}
+	return r.Dir
 }
 
 // tail shows the last lines of a failed job's log.
@@ -131,6 +140,7 @@ func OutcomeJSON(w io.Writer, o apply.Outcome, now time.Time, exit int) error {
 		Seconds   float64 `json:"seconds"`
 		Dir       string  `json:"dir"`
 		Retrieved bool    `json:"retrieved"`
+		Elsewhere string  `json:"results_elsewhere,omitempty"`
 		Detached  bool    `json:"detached"`
 	}
 	type skipped struct {
@@ -164,7 +174,7 @@ func OutcomeJSON(w io.Writer, o apply.Outcome, now time.Time, exit int) error {
 		doc.Runs = append(doc.Runs, run{
 			Address: r.Address, RunID: r.RunID, PodID: r.PodID, State: r.State, Reason: r.Reason, Message: r.Message,
 			ExitCode: r.ExitCode, GPUType: r.GPUType, CostUSD: r.CostUSD, Seconds: r.Seconds, Dir: r.Dir,
-			Retrieved: r.Retrieved, Detached: r.Detached,
+			Retrieved: r.Retrieved, Elsewhere: r.Elsewhere, Detached: r.Detached,
 		})
 	}
 	for _, s := range o.Skipped {

@@ -3,6 +3,7 @@ package plugin
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -54,6 +55,13 @@ func Names(dirs ...string) []string {
 
 // Digest is the SHA-256 of a file in lower-case hex.
 func Digest(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() { // a pipe or a device might never end
+		return "", &os.PathError{Op: "read", Path: path, Err: errors.New("it is not a regular file")}
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err

@@ -32,7 +32,7 @@ type event struct {
 type eventReader struct{ r *bufio.Reader }
 
 func newEventReader(r io.Reader) *eventReader {
-	return &eventReader{r: bufio.NewReaderSize(r, 64<<10)}
+	return &eventReader{r: bufio.NewReaderSize(r, 8<<10)}
 }
 
 // next reads one frame. A frame at the end of the stream counts without its

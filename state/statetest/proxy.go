@@ -28,19 +28,28 @@ type loss struct {
 // NewProxy listens on a loopback port in front of the server's address.
 func NewProxy(t *testing.T, server string) *Proxy {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	p, stop, err := StartProxy(server)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{listener: listener, server: server, conns: map[net.Conn]bool{}}
+	t.Cleanup(stop)
+	return p
+}
+
+// StartProxy is NewProxy for what is no Go test.
+func StartProxy(server string) (p *Proxy, stop func(), err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, err
+	}
+	p = &Proxy{listener: listener, server: server, conns: map[net.Conn]bool{}}
 	var serving sync.WaitGroup
 	serving.Go(func() { p.serve(&serving) })
-	t.Cleanup(func() {
+	return p, func() {
 		listener.Close()
 		p.Down()
 		serving.Wait()
-	})
-	return p
+	}, nil
 }
 
 // Addr is where the stores connect.

@@ -52,6 +52,7 @@ func RunRemote(t *testing.T, place func(t *testing.T) RemotePlace) {
 		{"a lost answer is found below what others wrote since", lostAnswerBuried},
 		{"a request that is lost is sent again", lostRequest},
 		{"a server that goes down leaves what was pending beside", serverDown},
+		{"a server that is away for a while is waited for", serverAway},
 		{"a server that goes down with the answer", serverDownUnsure},
 		{"a forced push keeps what it replaces", forcedPush},
 		{"sensitive values stay at home", sensitiveValues},
@@ -180,6 +181,56 @@ func serverDown(t *testing.T, p RemotePlace) {
 		t.Fatalf("error %v", err)
 	}
 	p.takeOver(t, store, backend.Saved, 2)
+}
+
+// serverAway: who has met the server waits for it, once it was told, and what
+// comes after it was waited for in vain does not wait again.
+func serverAway(t *testing.T, p RemotePlace) {
+	var told []string
+	store := state.Remote(p.Backend(), state.RemoteOptions{
+		Dir: t.TempDir(), Version: "test", Wait: waitLong, Holder: holder(), Tell: func(s string) { told = append(told, s) },
+	})
+	p.Proxy.Down()
+	if _, err := store.Read(t.Context()); err == nil || len(told) != 0 {
+		t.Errorf("a server that never answered: %v, told %q", err, told)
+	}
+	p.Proxy.Up()
+	update(t, store, Count("n"))
+	for _, use := range []func(){func() { update(t, store, Count("n")) }, func() { read(t, store) }} {
+		told = nil
+		p.Proxy.Down()
+		back := time.AfterFunc(300*time.Millisecond, p.Proxy.Up)
+		use()
+		back.Stop()
+		if len(told) != 2 || !strings.Contains(told[0], "cannot be reached") || !strings.Contains(told[1], "answers again") {
+			t.Errorf("told %q", told)
+		}
+		if files := store.Rescued(); len(files) != 0 {
+			t.Errorf("saved %v", files)
+		}
+	}
+	if got := count(t, p); got != 2 {
+		t.Errorf("count %d, want 2", got)
+	}
+
+	impatient := p.open(t, time.Second)
+	update(t, impatient, Count("n"))
+	p.Proxy.Down()
+	if _, err := impatient.Update(t.Context(), Count("n")); err == nil {
+		t.Fatal("written to a server that is down")
+	}
+	since := time.Now()
+	if _, err := impatient.Update(t.Context(), Count("n")); err == nil || time.Since(since) > 900*time.Millisecond {
+		t.Errorf("after %s: %v", time.Since(since), err)
+	}
+	if files := impatient.Rescued(); len(files) != 1 {
+		t.Errorf("saved %v", files)
+	}
+	p.Proxy.Up()
+	update(t, impatient, Count("n"))
+	if got, files := count(t, p), impatient.Rescued(); got != 6 || len(files) != 0 {
+		t.Errorf("count %d, want 6; saved %v", got, files)
+	}
 }
 
 func serverDownUnsure(t *testing.T, p RemotePlace) {

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // chooseForm decides how pods run: as asked, or in the root form where a trial
@@ -47,12 +49,8 @@ func (o Options) tryRoot() error {
 	if err := spec.prepare(); err != nil {
 		return err
 	}
-	ln, err := freeListener()
-	if err != nil {
-		return err
-	}
 	var said strings.Builder
-	p, err := startProcess(o.Init, spec, ln, func(r io.Reader) { _, _ = io.Copy(&said, r) })
+	p, err := startProcess(o.Init, spec, nil, func(r io.Reader) { _, _ = io.Copy(&said, r) })
 	if err != nil {
 		return err
 	}
@@ -61,6 +59,31 @@ func (o Options) tryRoot() error {
 		return fmt.Errorf("trial exited with %d: %s", p.code, strings.TrimSpace(said.String()))
 	}
 	return nil
+}
+
+// reservePort keeps a loopback port for a program that will listen on it. Nobody
+// is given it by chance until release: among many pods a port that was merely
+// found free is taken before a server gets to it.
+func reservePort() (port int, release func(), err error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0, nil, err
+	}
+	release = func() { _ = unix.Close(fd) }
+	// Bound and not listening, it lets another one listen that reuses addresses
+	// as well, as servers do.
+	if err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err == nil {
+		err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
+	}
+	var at unix.Sockaddr
+	if err == nil {
+		at, err = unix.Getsockname(fd)
+	}
+	if err != nil {
+		release()
+		return 0, nil, err
+	}
+	return at.(*unix.SockaddrInet4).Port, release, nil
 }
 
 func findSSHD() string {

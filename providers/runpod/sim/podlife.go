@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -192,24 +193,30 @@ func (s *server) keepRunning(ctx context.Context, p *pod) {
 
 // launch starts the container's main process on its disk.
 func (s *server) launch(p *pod) (*process, error) {
-	target, err := freeListener()
+	// The system's sshd opens its port itself, our own is handed one.
+	var target *net.TCPListener
+	var port int
+	release, err := func() {}, error(nil)
+	if s.form == FormRoot {
+		port, release, err = reservePort()
+	} else if target, err = freeListener(); err == nil {
+		port = portOf(target)
+	}
 	if err != nil {
 		return nil, err
 	}
 	s.tools() // not under the lock
 	s.mu.Lock()
-	spec := s.spec(p, portOf(target))
+	spec := s.spec(p, port)
 	fwd := p.fwd
 	s.mu.Unlock()
 	if err := spec.prepare(); err != nil {
+		release()
 		_ = target.Close()
 		return nil, err
 	}
-	if s.form == FormRoot {
-		_ = target.Close() // the system's sshd will listen there
-	}
-	fwd.to(portOf(target))
-	return startProcess(s.opt.Init, spec, target, func(out io.Reader) {
+	fwd.to(port)
+	proc, err := startProcess(s.opt.Init, spec, target, func(out io.Reader) {
 		in := bufio.NewReaderSize(out, 64<<10)
 		for {
 			line, err := readLine(in)
@@ -221,6 +228,15 @@ func (s *server) launch(p *pod) (*process, error) {
 			}
 		}
 	})
+	if err != nil {
+		release()
+		return nil, err
+	}
+	go func() {
+		<-proc.done
+		release()
+	}()
+	return proc, nil
 }
 
 // readLine reads up to the end of a line, or maxLine bytes of one.

@@ -22,6 +22,8 @@ func supported() error { return errPlatform }
 
 func lockHome(string) (func(), error) { return nil, errPlatform }
 
+func reservePort() (port int, release func(), err error) { return 0, nil, errPlatform }
+
 func (o Options) chooseForm() (string, error) { return "", errPlatform }
 
 func (spec containerSpec) prepareRoot() error { return errPlatform }

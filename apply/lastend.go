@@ -1,0 +1,112 @@
+package apply
+
+import (
+	"context"
+	"time"
+
+	"github.com/overbrainer/overbrainer/providers"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// lastJobEnd is the moment at which the guard on a pod has ended a job at the
+// latest; zero for a pod without a deadline.
+func lastJobEnd(run *state.Run, t Timing) time.Time {
+	pod := run.Pod
+	if pod == nil || pod.Deadline == nil {
+		return time.Time{}
+	}
+	end := pod.Deadline.Add(t.Hours(run.Bounds.OverrunHours))
+	if run.Job.SnapshotPath != "" {
+		end = end.Add(t.GuardSnapshotWait)
+	}
+	return end
+}
+
+// LastEnd is the moment at which a run's pod has ended itself at the latest, by
+// the rules of its guard and what the state knows of the job; bounded is false
+// where no rule ends it. A guard that cannot reach the provider ends nothing.
+func LastEnd(run *state.Run, t Timing) (end time.Time, bounded bool) {
+	pod, b := run.Pod, run.Bounds
+	if pod == nil {
+		return time.Time{}, false
+	}
+	by := func(at time.Time) {
+		if !bounded || at.Before(end) {
+			end, bounded = at, true
+		}
+	}
+	if pod.CostCapAt != nil {
+		by(*pod.CostCapAt)
+	}
+	if run.Phase == state.Preparing && pod.State != state.PodLaunching { // there is no job
+		if pod.Deadline != nil {
+			by(pod.Deadline.Add(t.Hours(b.OverrunHours)))
+		}
+		return end, bounded
+	}
+	keep := b.KeepPodS
+	if keep < 0 {
+		return end, bounded
+	}
+	wait := t.Seconds(max(b.RetrieveGrace, keep))
+	if pod.Deadline != nil {
+		by(pod.Deadline.Add(t.Hours(b.OverrunHours) + t.Seconds(b.RetrieveGrace+keep)))
+		by(lastJobEnd(run, t).Add(wait))
+	}
+	if run.EndedAt != nil {
+		by(run.EndedAt.Add(wait))
+	}
+	if pod.KeptUntil != nil && run.Retrieved && (pod.State == state.PodKept || pod.State == state.PodDeleting) {
+		by(*pod.KeptUntil)
+	}
+	return end, bounded
+}
+
+// unseenEnd is until when a pod is reckoned to have billed whose end nobody
+// saw: the latest moment at which its guard can have ended it, and one look of
+// the guard more. Nothing earlier is known.
+func (r *runner) unseenEnd() time.Time {
+	now := r.now()
+	end, bounded := LastEnd(r.run, r.t)
+	if !bounded {
+		return now
+	}
+	end = end.Add(r.t.GuardInterval)
+	if end.Before(r.lastSeen) {
+		end = r.lastSeen
+	}
+	if end.After(now) {
+		return now
+	}
+	return end
+}
+
+// stoppedAt is until when a pod is reckoned to have billed that is there and
+// stopped: its own guard stops it only where deleting has failed, so its bounds
+// say little. The last line of its log does, and without one it counts to now.
+func (r *runner) stoppedAt(id string) time.Time {
+	now := r.now()
+	if !r.rented.Description.Has(providers.CapLogs) {
+		return now
+	}
+	var last time.Time
+	ctx, cancel := context.WithTimeout(r.s.steady(), r.t.DrainLogs)
+	defer cancel()
+	_ = r.rented.Provider.PodLogs(ctx, providers.LogRequest{PodID: id}, func(line providers.LogLine) error {
+		if at, err := time.Parse(time.RFC3339, line.Time); err == nil && at.After(last) {
+			last = at
+		}
+		return nil
+	})
+	if last.IsZero() {
+		return now
+	}
+	end := last.Add(r.t.GuardInterval)
+	if bound := r.unseenEnd(); bound.After(end) {
+		end = bound
+	}
+	if end.After(now) {
+		return now
+	}
+	return end
+}
