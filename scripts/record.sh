@@ -71,10 +71,10 @@ TEXT
 	begin apply
 	await '^Only yes goes on' | sed -n '/^Go on/,$p' | trim >"$scratch/question"
 	$terminal send-keys yes Enter
-	await 'training, step 1[0-9][0-9]' | sed -n '/ training, step /p' >"$scratch/live"
+	await '  step 1[0-9][0-9]/' | sed -n '/^run[^ ]*  [0-9a-z]*  /,$p' | trim >"$scratch/live"
 	await '^(ended with 0)' | sed -n '/^Only yes goes on/,$p' | trim >"$scratch/apply"
 	sed 's/^\(Only yes goes on:\).*/\1 yes/' "$scratch/question" | block apply
-	printf '\n%s\n' 'While the jobs train, one line of each is drawn over and over:'
+	printf '\n%s\n' 'While the jobs train, what each is at is drawn over and over:'
 	block <"$scratch/live"
 	printf '\n%s\n' 'What has happened stands above them, here without what the jobs say:'
 	sed -e 1d -e '/^run[^ ]* | /d' "$scratch/apply" | block

@@ -39,45 +39,47 @@ type app struct {
 	waits    sync.Once // told that a provider is waited for
 	// events, while runs are worked on, is where what happens is told.
 	events atomic.Pointer[func(apply.Event)]
+	lost   atomic.Pointer[error] // why something of the answer could not be written
 }
 
+// newApp reads the surroundings. Where that fails, what it gives can still tell so.
 func newApp(args []string) (*app, error) {
 	a := &app{environ: os.Getenv, now: time.Now, in: os.Stdin, redactor: safetext.NewRedactor(), known: &secrets{}}
 	a.out = &masked{app: a, w: os.Stdout, plain: true}
 	a.err = &masked{app: a, w: os.Stderr}
 	a.hide(a.environ("RUNPOD_API_KEY"), a.environ("OVERBRAINER_KEY"))
 	a.noColor = a.environ("NO_COLOR") != ""
+	a.json = wantsJSON(args)
 
-	if line, yes := a.completing(); yes && len(args) == 0 { // the shell's line has it
-		if words := strings.Fields(line); len(words) > 1 {
-			args = words[1:]
-		}
+	line, completing := a.completing()
+	if completing { // the shell's line has it
+		args = line.words
 	}
 	dir, rest, err := changeDir(args)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
 	if a.dir, err = filepath.Abs(dir); err != nil {
-		return nil, fmt.Errorf("there is no working directory: %w", err)
+		return a, fmt.Errorf("there is no working directory: %w", err)
 	}
 	if info, err := os.Stat(a.dir); err != nil {
-		return nil, fmt.Errorf("-chdir=%s: %w", dir, reason(err))
+		return a, fmt.Errorf("-chdir=%s: %w", dir, reason(err))
 	} else if !info.IsDir() {
-		return nil, fmt.Errorf("-chdir=%s: it is not a directory", dir)
+		return a, fmt.Errorf("-chdir=%s: it is not a directory", dir)
 	}
 	if a.exe, err = os.Executable(); err != nil {
-		return nil, fmt.Errorf("the path of this program cannot be told: %w", err)
+		return a, fmt.Errorf("the path of this program cannot be told: %w", err)
 	}
 	a.args = rest
-	if _, yes := a.completing(); yes {
-		a.args = nil
-	} else if a.args, err = withDefaults(rest, a.environ); err != nil {
-		return nil, err
+	if !completing {
+		if a.args, err = withDefaults(rest, a.environ); err != nil {
+			return a, err
+		}
 	}
 	a.json = wantsJSON(a.args)
 	a.stop = watchSignals()
 	if a.logs, err = a.openLog(len(a.args) > 0 && a.args[0] == "provider"); err != nil {
-		return nil, err
+		return a, err
 	}
 	return a, nil
 }
@@ -105,10 +107,21 @@ func (a *app) run(c *command, args []string) int {
 	defer cancel()
 	began := time.Now()
 	a.logs.Info("start", "command", c.name, "version", version, "platform", runtime.GOOS+"/"+runtime.GOARCH, "dir", a.dir)
-	err = c.run(ctx, rest)
+	err = a.told(c.run(ctx, rest))
 	// An error stands alone at the end of what a person or a program reads.
 	a.logs.done(slog.LevelInfo, "end", began, err, "command", c.name, "exit", exitCode(err))
 	return a.fail(err)
+}
+
+// told makes an error of an answer that could not be written whole, where the
+// command knows of no worse.
+func (a *app) told(err error) error {
+	lost := a.lost.Load()
+	var s status
+	if lost == nil || err != nil && !errors.As(err, &s) && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return *lost
 }
 
 func (c *command) checkArgs(args []string) error {
@@ -124,7 +137,7 @@ func (c *command) checkArgs(args []string) error {
 // look is how to write to a file: in colour only on a terminal.
 func (a *app) look(f *os.File) ui.Look {
 	l := ui.Look{Color: !a.noColor && isTerminal(f) && a.environ("TERM") != "dumb"}
-	l.Width = terminalWidth(f)
+	l.Width, l.Height = terminalSize(f)
 	return l
 }
 
@@ -172,6 +185,9 @@ func (m *masked) Write(p []byte) (int, error) {
 		text = m.app.redactor.String(text)
 	}
 	if _, err := io.WriteString(m.w, text); err != nil {
+		if m.plain {
+			m.app.lost.CompareAndSwap(nil, &err)
+		}
 		// A reader that went away is told nothing, and is no reason to leave a
 		// pod behind: the command goes on as if interrupted once.
 		m.app.stop.brokenPipe()

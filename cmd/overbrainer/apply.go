@@ -67,7 +67,7 @@ func applyCommand(a *app) *command {
 			}
 			opt.Exactly = len(args) == 1
 			if pl.HasChanges() {
-				if err := a.confirm(auto, ui.Consent(pl)); err != nil {
+				if err := a.confirm(ctx, auto, ui.Consent(pl)); err != nil {
 					return err
 				}
 			}

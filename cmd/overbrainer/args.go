@@ -28,7 +28,7 @@ func changeDir(args []string) (dir string, rest []string, err error) {
 // alone, so that what is more particular comes later and wins, and what stands
 // on the command line last.
 func withDefaults(args []string, environ func(string) string) ([]string, error) {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") || internalCommand(args[0]) {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") || internalCommand(args[0]) || args[0] == "help" {
 		return args, nil
 	}
 	n := 1

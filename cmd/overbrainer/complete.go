@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/posener/complete"
 
 	"github.com/overbrainer/overbrainer/config"
 	"github.com/overbrainer/overbrainer/examples"
@@ -15,10 +18,104 @@ import (
 // completionWait is how long somebody who pressed a key waits for names.
 const completionWait = 2 * time.Second
 
-// completing reports whether a shell asks for completions, and of which line.
-func (a *app) completing() (line string, yes bool) {
-	line = a.environ("COMP_LINE")
-	return line, line != ""
+// complete answers a shell that asks how its command line may go on.
+func (a *app) complete(line typedLine) error {
+	words := a.following(line)
+	slices.Sort(words)
+	for _, word := range slices.Compact(words) {
+		if !line.begins(word) {
+			continue
+		}
+		if _, err := fmt.Fprintln(a.out, line.answer(word, a.environ("COMP_TYPE") != "")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// following are the words that may stand where the last one is being typed.
+func (a *app) following(line typedLine) []string {
+	flag, _, valued := strings.Cut(line.last, "=")
+	if len(a.args) == 0 && flag == "-chdir" && valued {
+		return prefixed("-chdir=", complete.PredictDirs("*").Predict(complete.Args{Last: line.last[len("-chdir="):]}))
+	}
+	given := a.args
+	helping := len(given) > 0 && given[0] == "help"
+	if helping {
+		given = given[1:]
+	}
+	all, _ := a.all()
+	var names []string
+	for _, c := range all {
+		words := strings.Fields(c.name)
+		n := len(given)
+		switch {
+		case n < len(words) && slices.Equal(words[:n], given):
+			names = append(names, words[n])
+		case n >= len(words) && slices.Equal(words, given[:len(words)]) && !helping:
+			return a.ofCommand(c, line, given[len(words):])
+		}
+	}
+	if len(a.args) == 0 && strings.HasPrefix(line.last, "-") {
+		names = append(names, "-chdir")
+	}
+	return names
+}
+
+// ofCommand are the flags, values and arguments that may stand behind a command
+// and what follows it already.
+func (a *app) ofCommand(c *command, line typedLine, given []string) []string {
+	var names []string
+	flag, value, valued := strings.Cut(line.last, "=")
+	for _, f := range c.flagSet().list {
+		names = append(names, "-"+f.name)
+		takes := strings.TrimPrefix(f.arg, "=")
+		if f.name == "provider" {
+			takes = "PROVIDER"
+		}
+		switch {
+		case valued && flag == "-"+f.name:
+			return prefixed(flag+"=", a.standingFor(c, takes, value))
+		case len(given) > 0 && given[len(given)-1] == "-"+f.name && f.takes != "true or false":
+			return a.standingFor(c, takes, line.last)
+		}
+	}
+	if strings.HasPrefix(line.last, "-") {
+		return names
+	}
+	return a.standingFor(c, c.argument(), line.last)
+}
+
+// argument is what the usage calls the command's last argument.
+func (c *command) argument() string {
+	for _, word := range slices.Backward(strings.Fields(c.usage)) {
+		word = strings.Trim(word, "[].")
+		if word == "NAME" { // of what, the command tells
+			word = map[string]string{"output": "OUTPUT", "sim fault": "FAULT"}[c.name]
+		}
+		if !strings.HasPrefix(word, "-") && word != "ID" && word != "TO" && word != "CMD" {
+			return word
+		}
+	}
+	return ""
+}
+
+// standingFor are the words that a placeholder stands for.
+func (a *app) standingFor(c *command, placeholder, typed string) []string {
+	switch placeholder {
+	case "FILE":
+		return complete.PredictFiles("*").Predict(complete.Args{Last: typed})
+	case "DIR":
+		return complete.PredictDirs("*").Predict(complete.Args{Last: typed})
+	}
+	return a.candidates(c.name, placeholder)
+}
+
+func prefixed(prefix string, words []string) []string {
+	for i, word := range words {
+		words[i] = prefix + word
+	}
+	return words
 }
 
 // candidates are the words that may stand for a placeholder of a command's
@@ -60,18 +157,8 @@ func (a *app) candidates(command, placeholder string) []string {
 	case "SOURCE":
 		out = []string{"container", "system", "overbrainer", "raw"}
 	}
-	slices.Sort(out)
-	out = slices.Compact(out)
-	if a.environ("COMP_TYPE") != "" { // bash puts a word into the line as it comes
-		for i, word := range out {
-			out[i] = shellWord.Replace(word)
-		}
-	}
 	return out
 }
-
-// shellWord escapes what addresses hold and shells interpret.
-var shellWord = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `[`, `\[`, `]`, `\]`, ` `, `\ `, `'`, `\'`, `$`, `\$`, `&`, `\&`, `;`, `\;`, `(`, `\(`, `)`, `\)`)
 
 // declared gives addresses of what the configuration declares.
 func (a *app) declared(types ...string) []string {

@@ -47,7 +47,15 @@ func (p *project) console(ctx context.Context, in inputs) error {
 	}
 	var failed error
 	lines := bufio.NewScanner(a.in)
-	for prompt(); lines.Scan(); prompt() {
+	for {
+		prompt()
+		more, err := typed(ctx, func() (bool, error) { return lines.Scan(), nil })
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
 		text := strings.TrimSpace(lines.Text())
 		if text == "" {
 			continue
@@ -80,22 +88,47 @@ func (p *project) console(ctx context.Context, in inputs) error {
 const (
 	consoleFile = "console.ob.hcl"
 	consoleName = "console_input"
+	// consoleBegin stands before it there.
+	consoleBegin = "output \"" + consoleName + "\" {\n  value = (\n"
 )
+
+// atInput puts what is wrong at the places of the expression as it was typed.
+func atInput(err error, text string) error {
+	var wrong *diagnosed
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	moved := func(p *hcl.Pos) {
+		p.Line -= strings.Count(consoleBegin, "\n")
+		p.Byte -= len(consoleBegin)
+	}
+	for _, d := range wrong.diags {
+		if d.Subject != nil && d.Subject.Filename == consoleFile {
+			at := *d.Subject
+			at.Filename = "input"
+			moved(&at.Start)
+			moved(&at.End)
+			d.Subject = &at
+		}
+	}
+	wrong.sources["input"] = []byte(text)
+	return wrong
+}
 
 func (p *project) evaluate(ctx context.Context, in inputs, text string) (string, error) {
 	if _, diags := hclsyntax.ParseExpression([]byte(text), "input", hcl.InitialPos); diags.HasErrors() {
 		return "", &diagnosed{diags: diags, sources: map[string][]byte{"input": []byte(text)}}
 	}
-	extra := map[string][]byte{consoleFile: fmt.Appendf(nil, "output %q {\n  value = (\n%s\n)\n  sensitive = false\n}\n", consoleName, text)}
+	extra := map[string][]byte{consoleFile: fmt.Appendf(nil, "%s%s\n)\n  sensitive = false\n}\n", consoleBegin, text)}
 	again := &project{app: p.app, st: p.st}
 	again.init()
 	defer again.close()
 	if err := again.read(ctx, in, config.Options{Settled: plan.Settled(p.st, nil), Volume: plan.VolumeIDs(p.st), Extra: extra}); err != nil {
-		return "", err
+		return "", atInput(err, text)
 	}
 	outputs, diags := again.cfg.EvalOutputs(results(p.st, again.cfg))
 	if diags.HasErrors() {
-		return "", again.wrong(diags)
+		return "", atInput(again.wrong(diags), text)
 	}
 	out, ok := outputs[consoleName]
 	switch {

@@ -48,7 +48,7 @@ func destroyCommand(a *app) *command {
 				return err
 			}
 			if pl.HasChanges() || pl.HasOrphans() {
-				if err := a.confirm(auto, ui.Consent(pl)); err != nil {
+				if err := a.confirm(ctx, auto, ui.Consent(pl)); err != nil {
 					return err
 				}
 			}

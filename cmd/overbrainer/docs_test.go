@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/overbrainer/overbrainer/internal/glob"
 )
 
 // TestProviderIsDocumented: docs/language.md tells every argument of the bundled
@@ -111,4 +113,26 @@ func sample(value string) string {
 		return "=1s"
 	}
 	return value
+}
+
+// TestTutorialIgnoresWhatIsNoSource: the .gitignore that the tutorial shows keeps
+// out of a commit whatever a project's commands leave behind, and nothing else.
+func TestTutorialIgnoresWhatIsNoSource(t *testing.T) {
+	data, err := os.ReadFile("../../docs/tutorial.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(data), "```gitignore .gitignore\n")
+	shown, _, _ = strings.Cut(shown, "```")
+	ignore := glob.ParseIgnore(shown)
+	for name, want := range map[string]bool{
+		"overbrainer.state.json": true, "overbrainer.state.json.backup": true, "overbrainer.state.json.journal-1a2b": true,
+		"overbrainer.state.pending-1a2b.json": true, ".overbrainer.state.lock": true, ".overbrainer/cache/catalog.json": true,
+		"runs/iris-1/output/x": true, "plan.bin": true, "plan.json": true, "events.jsonl": true, "report.html": true,
+		".overbrainer.lock.hcl": false, "overbrainer.hcl": false, "overbrainer.vars.hcl": false, "train.py": false, "policy/cost.rego": false,
+	} {
+		if got, _, _ := ignore.Tree(name); got != want {
+			t.Errorf("%s: ignored is %t", name, got)
+		}
+	}
 }

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -57,6 +57,19 @@ func (f *flags) number(to *int, name, arg, text string) {
 	f.doc(name, "="+arg, text, "a whole number")
 }
 
+// positive is a number of 1 or more.
+func (f *flags) positive(to *int, name, arg, text string) {
+	f.fs().Func(name, "", func(s string) error {
+		n, err := strconv.Atoi(s)
+		if err == nil && n < 1 {
+			return errors.New("it is below 1")
+		}
+		*to = n
+		return err
+	})
+	f.doc(name, "="+arg, text, "a whole number of 1 or more")
+}
+
 func (f *flags) float(to *float64, name, arg, text string) {
 	f.fs().Float64Var(to, name, *to, "")
 	f.doc(name, "="+arg, text, "a number")
@@ -88,13 +101,13 @@ func (f *flags) given(name string) bool {
 }
 
 func (f *flags) help() string {
-	var b bytes.Buffer
+	var b strings.Builder
 	wide := 0
 	for _, d := range f.list {
 		wide = max(wide, len(d.name)+len(d.arg)+1)
 	}
 	for _, d := range f.list {
-		fmt.Fprintf(&b, "  %-*s  %s\n", wide, "-"+d.name+d.arg, d.text)
+		hang(&b, fmt.Sprintf("  %-*s  ", wide, "-"+d.name+d.arg), d.text)
 	}
 	return b.String()
 }

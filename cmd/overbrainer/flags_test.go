@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestFlagsStandAnywhere(t *testing.T) {
@@ -106,6 +107,25 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
+// fits checks that help needs no more than 80 columns; an example may, since it
+// is copied as one line.
+func fits(t *testing.T, help string) {
+	t.Helper()
+	for line := range strings.Lines(help) {
+		if line = strings.TrimRight(line, "\n"); utf8.RuneCountInString(line) > helpWidth && !strings.HasPrefix(line, "  $ ") {
+			t.Errorf("a line of help is too long: %q", line)
+		}
+	}
+}
+
+func TestHelpFits80Columns(t *testing.T) {
+	a := &app{environ: func(string) string { return "" }}
+	fits(t, a.overview())
+	for group := range commandGroups {
+		fits(t, a.groupHelp(group))
+	}
+}
+
 func TestEveryCommandHasHelp(t *testing.T) {
 	a := &app{environ: func(string) string { return "" }}
 	seen := map[string]bool{}
@@ -124,11 +144,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		if !strings.Contains(c.example, "overbrainer") {
 			t.Errorf("%s: its example does not call overbrainer: %q", c.name, c.example)
 		}
-		for line := range strings.Lines(help) {
-			if len(strings.TrimRight(line, "\n")) > 100 {
-				t.Errorf("%s: a line of its help is too long: %q", c.name, line)
-			}
-		}
+		fits(t, help)
 		if group, _, nested := strings.Cut(c.name, " "); nested && !commandGroups[group] {
 			t.Errorf("%s: %s is no group", c.name, group)
 		}

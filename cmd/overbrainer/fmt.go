@@ -33,9 +33,9 @@ func fmtCommand(a *app) *command {
 			f.boolean(&diff, "diff", "show what changes")
 			f.boolean(&recursive, "recursive", "in directories below, too")
 		},
-		run: func(_ context.Context, args []string) error {
+		run: func(ctx context.Context, args []string) error {
 			if len(args) == 1 && args[0] == "-" {
-				return a.formatInput(check)
+				return a.formatInput(ctx, check)
 			}
 			files, err := a.hclFiles(args, recursive)
 			if err != nil {
@@ -57,8 +57,8 @@ func fmtCommand(a *app) *command {
 	}
 }
 
-func (a *app) formatInput(check bool) error {
-	text, err := io.ReadAll(a.in)
+func (a *app) formatInput(ctx context.Context, check bool) error {
+	text, err := typed(ctx, func() ([]byte, error) { return io.ReadAll(a.in) })
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/overbrainer/overbrainer/internal/ui"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -25,19 +24,10 @@ func forceUnlockCommand(a *app) *command {
 		least:   1, most: 1,
 		register: func(f *flags) { f.boolean(&force, "force", "do not ask") },
 		run: func(ctx context.Context, args []string) error {
-			if !force {
-				if !a.asks(true) {
-					return noTerminal("whether the claim is to be ended", "-force")
-				}
-				ok, err := ui.Ask(a.in, a.err, a.errLook(), "The process that holds the claim must not be at work any more.\n")
-				if err != nil {
-					return err
-				}
-				if !ok {
-					return declined()
-				}
+			if !force && !a.asks(true) {
+				return noTerminal("whether the claim is to be ended", "-force")
 			}
-			freed, err := a.unlock(ctx, args[0])
+			freed, err := a.unlock(ctx, args[0], force)
 			if err != nil {
 				return err
 			}
@@ -52,8 +42,8 @@ func forceUnlockCommand(a *app) *command {
 }
 
 // unlock ends the claim with the ID and gives its addresses, or a backend's lock
-// with it, which covers none.
-func (a *app) unlock(ctx context.Context, id string) ([]string, error) {
+// with it, which covers none. It asks once it knows that there may be one.
+func (a *app) unlock(ctx context.Context, id string, force bool) ([]string, error) {
 	store := a.store(0)
 	st, err := store.Read(ctx)
 	if err != nil {
@@ -61,6 +51,12 @@ func (a *app) unlock(ctx context.Context, id string) ([]string, error) {
 	}
 	// Only looking takes no lock; whoever left one may be the reason to be here.
 	_, missing := st.ForceUnlock(id)
+	if missing != nil && !store.locks() {
+		return nil, noSuchClaim(id, missing)
+	}
+	if err := a.confirm(ctx, force, "The process that holds the claim must not be at work any more.\n"); err != nil {
+		return nil, err
+	}
 	if missing == nil {
 		var freed []string
 		_, err := store.Update(ctx, func(st *state.State) (err error) {
@@ -73,15 +69,15 @@ func (a *app) unlock(ctx context.Context, id string) ([]string, error) {
 	if err := store.Unlock(ctx, id); !errors.As(err, &none) {
 		return nil, err
 	}
-	return nil, &problem{code: "no_such_claim", message: missing.Error(), id: id, hint: "overbrainer show lists the claims there are"}
+	return nil, noSuchClaim(id, missing)
+}
+
+func noSuchClaim(id string, missing error) error {
+	return &problem{code: "no_such_claim", message: missing.Error(), id: id, hint: "overbrainer show lists the claims there are"}
 }
 
 // noTerminal is the refusal to ask where nobody can answer.
 func noTerminal(what, flag string) error {
 	return &problem{code: "input", message: "it would ask " + what + ", and there is no terminal to ask on",
 		hint: "give " + flag}
-}
-
-func declined() error {
-	return &problem{code: "declined", message: "not confirmed: nothing was done"}
 }

@@ -133,7 +133,7 @@ func (a *app) migrate(ctx context.Context, m migration, how moving) error {
 		if !a.asks(true) {
 			return noTerminal("whether to copy "+what, "-force-copy")
 		}
-		if err := a.confirm(false, "It copies "+what+".\nThe copy there is used from now on, everywhere; the old one stays as it is.\n"); err != nil {
+		if err := a.confirm(ctx, false, "It copies "+what+".\nThe copy there is used from now on, everywhere; the old one stays as it is.\n"); err != nil {
 			return err
 		}
 	}

@@ -21,15 +21,20 @@ func main() {
 // answered before anything else is set up.
 func start(args []string) int {
 	if len(args) == 1 && (args[0] == "version" || args[0] == "-version" || args[0] == "--version" || args[0] == "-v") {
-		os.Stdout.WriteString(versionText() + "\n")
+		if _, err := os.Stdout.WriteString(versionText() + "\n"); err != nil {
+			os.Stderr.WriteString("Error: " + err.Error() + "\n")
+			return exitError
+		}
 		return exitOK
 	}
 	a, err := newApp(args)
 	if err != nil {
-		os.Stderr.WriteString("Error: " + err.Error() + "\n")
-		return exitError
+		return a.fail(err)
 	}
 	defer a.close()
+	if line, yes := a.completing(); yes {
+		return a.fail(a.told(a.complete(line)))
+	}
 	if code, ok := a.serve(); ok {
 		return code
 	}

@@ -33,7 +33,7 @@ func planCommand(a *app) *command {
 			f.boolean(&o.destroy, "destroy", "plan the end of everything")
 			f.text(&markdown, "markdown", "FILE", "write a summary for a pull request comment")
 			f.duration(&wait, "lock-timeout", "accepted as everywhere; a plan holds nothing and waits for nobody")
-			f.number(&parallelism, "parallelism", "N", "accepted as everywhere; a plan decides itself")
+			f.positive(&parallelism, "parallelism", "N", "accepted as everywhere; a plan decides itself")
 			o.register(f)
 			given = f.given
 		},

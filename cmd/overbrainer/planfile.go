@@ -125,6 +125,7 @@ func values(cfg *config.Config) map[string]json.RawMessage {
 func planFileProblem(err error) error {
 	var f *plan.FileError
 	if errors.As(err, &f) {
+		f.Err = reason(f.Err) // it names the path itself
 		return &problem{code: "plan_file", message: f.Error()}
 	}
 	return err

@@ -124,13 +124,16 @@ func (p *project) read(ctx context.Context, in inputs, opt config.Options) error
 	opt.KnownProviders = p.app.providerNames()
 	opt.Vars.Environ = os.Environ()
 	opt.Vars.Files, opt.Vars.Flags = in.files, in.vars
-	opt.Vars.Ask = p.app.asker(in.ask)
+	opt.Vars.Ask = p.app.asker(ctx, in.ask)
 	opt.Hashes = hashes
 	opt.Version = version
 	cfg, diags := config.Load(ctx, p.app.dir, opt)
 	p.cfg = cfg
 	p.app.hide(sensitiveValues(cfg)...)
 	if diags.HasErrors() {
+		if ctx.Err() != nil && opt.Vars.Ask != nil {
+			return p.app.leftOpen()
+		}
 		return p.wrong(diags)
 	}
 	p.warnings = diags
@@ -162,11 +165,14 @@ func (p *project) warn() {
 
 // asker asks for the value of a variable on a terminal; nil where nobody can
 // answer.
-func (a *app) asker(input bool) func(name, description string, sensitive bool) (string, error) {
+func (a *app) asker(ctx context.Context, input bool) func(name, description string, sensitive bool) (string, error) {
 	if !a.asks(input) {
 		return nil
 	}
 	return func(name, description string, sensitive bool) (string, error) {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
 		look := a.errLook()
 		fmt.Fprintln(a.err, look.Bold("variable "+name))
 		if description != "" {
@@ -174,9 +180,9 @@ func (a *app) asker(input bool) func(name, description string, sensitive bool) (
 		}
 		fmt.Fprint(a.err, "  value: ")
 		if sensitive {
-			return a.readHidden()
+			return a.readHidden(ctx)
 		}
-		return ui.Answer(a.in)
+		return typed(ctx, func() (string, error) { return ui.Answer(a.in) })
 	}
 }
 

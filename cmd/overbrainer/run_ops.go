@@ -115,7 +115,7 @@ func podRmCommand(a *app) *command {
 			}
 			// Of an unknown run nothing is deleted without -force.
 			refused := unknown != nil && !force
-			if err := a.confirm(auto || refused, "Every pod of run "+id+" is deleted. Results that are only there are lost.\n"); err != nil {
+			if err := a.confirm(ctx, auto || refused, "Every pod of run "+id+" is deleted. Results that are only there are lost.\n"); err != nil {
 				return err
 			}
 			return acc.execute(ef, nil, func(e *apply.Engine) (apply.Outcome, error) {
@@ -157,7 +157,7 @@ func sweepCommand(a *app) *command {
 				return err
 			}
 			p.warn()
-			if err := a.confirm(auto, "Pods of this project that are past the last of their bounds are deleted, and secrets no pod needs.\n"); err != nil {
+			if err := a.confirm(ctx, auto, "Pods of this project that are past the last of their bounds are deleted, and secrets no pod needs.\n"); err != nil {
 				return err
 			}
 			return p.execute(ef, nil, func(e *apply.Engine) (apply.Outcome, error) {

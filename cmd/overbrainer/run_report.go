@@ -25,7 +25,7 @@ func runReportCommand(a *app) *command {
 		text: `Writes a page that needs no network: the curves of every metric, overlaid for
 		several runs, what each cost of its cap, the life of its pod, what it was
 		started with and the end of its log. Without an argument it takes the current
-		run of every address.`,
+		run of every address; an address without a key stands for every instance.`,
 		example: "$ overbrainer run report -out=sweep.html",
 		most:    -1,
 		register: func(f *flags) {
@@ -37,14 +37,7 @@ func runReportCommand(a *app) *command {
 				return err
 			}
 			var runs []ui.ReportRun
-			if len(args) == 0 {
-				for _, address := range st.Addresses() {
-					if st.Resources[address].Run != nil {
-						args = append(args, address)
-					}
-				}
-			}
-			for _, name := range args {
+			for _, name := range reportedRuns(st, args) {
 				address, run, err := findRun(st, name)
 				if err != nil {
 					return err
@@ -65,6 +58,29 @@ func runReportCommand(a *app) *command {
 			return err
 		},
 	}
+}
+
+// reportedRuns names what a report is on: all, or those given, where an address
+// without a key stands for every instance.
+func reportedRuns(st *state.State, given []string) []string {
+	var out []string
+	for _, address := range st.Addresses() {
+		if len(given) == 0 && st.Resources[address].Run != nil {
+			out = append(out, address)
+		}
+	}
+	for _, name := range given {
+		found := false
+		for _, address := range st.Addresses() {
+			if st.Resources[address].Run != nil && strings.HasPrefix(address, name+"[") {
+				out, found = append(out, address), true
+			}
+		}
+		if _, whole := st.Resources[name]; whole || !found {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // reported gathers what is on this machine of a run.

@@ -17,8 +17,9 @@ func runSSHCommand(a *app) *command {
 		usage:    "ADDR|RUN [-- CMD...]",
 		text: `Connects with ssh to the pod of a run, with the run's own key and the pod's
 		pinned host key; nothing of your ssh configuration or agent is used. The exit
-		status is that of ssh.`,
-		example: "$ overbrainer run ssh run.iris -- nvidia-smi",
+		status is that of ssh. One word behind -- goes to the pod's shell as it is;
+		of several each arrives as one word, whatever is in it.`,
+		example: "$ overbrainer run ssh run.iris -- nvidia-smi\n$ overbrainer run ssh run.iris -- 'cd /workspace && du -sh *'",
 		exits:   []int{exitInterrupted},
 		least:   1, most: -1,
 		run: func(ctx context.Context, args []string) error {
@@ -43,7 +44,9 @@ func runSSHCommand(a *app) *command {
 				return &problem{code: "no_ssh", message: "there is no ssh on this machine", hint: "install an OpenSSH client"}
 			}
 			argv := []string{"-F", config, "overbrainer-" + run.ID}
-			if len(args) > 1 {
+			if len(args) == 2 {
+				argv = append(argv, "--", args[1])
+			} else if len(args) > 2 {
 				argv = append(argv, "--", remote.Quote(args[1:]...))
 			}
 			cmd := exec.CommandContext(ctx, program, argv...)

@@ -148,7 +148,7 @@ func statePushCommand(a *app) *command {
 		least:   1, most: 1,
 		register: func(f *flags) { f.boolean(&force, "force", "take it over whatever it is") },
 		run: func(ctx context.Context, args []string) error {
-			data, err := a.readFile(args[0])
+			data, err := a.readFile(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -171,9 +171,9 @@ func statePushCommand(a *app) *command {
 }
 
 // readFile reads a file named on the command line, - being the standard input.
-func (a *app) readFile(name string) ([]byte, error) {
+func (a *app) readFile(ctx context.Context, name string) ([]byte, error) {
 	if name == "-" {
-		return io.ReadAll(a.in)
+		return typed(ctx, func() ([]byte, error) { return io.ReadAll(a.in) })
 	}
 	data, err := os.ReadFile(a.path(name))
 	if err != nil {

@@ -16,7 +16,8 @@ func stateListCommand(a *app) *command {
 		name:     "state list",
 		synopsis: "the addresses in the state",
 		usage:    "[-json] [ADDR]",
-		text:     "Lists every address in the state, or those that start with ADDR.",
+		text: `Lists every address in the state, or those that ADDR stands for: itself, every
+		instance where it has no key, every run or volume where it is run or volume.`,
 		example:  "$ overbrainer state list run.sft",
 		most:     1,
 		register: func(f *flags) { f.boolean(&asJSON, "json", "an array of strings") },
@@ -27,9 +28,13 @@ func stateListCommand(a *app) *command {
 			}
 			found := []string{}
 			for _, address := range st.Addresses() {
-				if len(args) == 0 || strings.HasPrefix(address, args[0]) {
+				if len(args) == 0 || address == args[0] || strings.HasPrefix(address, args[0]+"[") || strings.HasPrefix(address, args[0]+".") {
 					found = append(found, address)
 				}
+			}
+			if len(args) == 1 && len(found) == 0 {
+				_, err := entry(st, args[0])
+				return err
 			}
 			if asJSON {
 				return ui.JSONLine(a.out, found)

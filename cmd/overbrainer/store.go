@@ -142,6 +142,13 @@ func (s *projectStore) Unlock(ctx context.Context, id string) error {
 	return &state.NoLockError{ID: id}
 }
 
+// locks reports whether the place has a lock of its own, which has an ID.
+func (s *projectStore) locks() bool {
+	at, err := s.open()
+	_, remote := at.(*state.RemoteStore)
+	return err == nil && remote
+}
+
 // Where names the place, "" where it cannot be told.
 func (s *projectStore) Where() string {
 	at, err := s.open()

@@ -51,6 +51,11 @@ var commands = []func(*app) *command{
 	simServeCommand,
 }
 
+// The command that tells of all others cannot be named in the table that it reads.
+func init() {
+	commands = append(commands, helpCommand)
+}
+
 // commandGroups are the first words of commands of two.
 var commandGroups = map[string]bool{"run": true, "pod": true, "state": true, "sim": true, "providers": true}
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 
 	"golang.org/x/term"
@@ -8,13 +9,13 @@ import (
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// terminalWidth is the number of columns, 0 where there is no terminal.
-func terminalWidth(f *os.File) int {
-	w, _, err := term.GetSize(int(f.Fd()))
+// terminalSize is the number of columns and of lines, 0 where there is no terminal.
+func terminalSize(f *os.File) (width, height int) {
+	width, height, err := term.GetSize(int(f.Fd()))
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	return w
+	return width, height
 }
 
 // asks reports whether somebody is there to answer.
@@ -22,8 +23,17 @@ func (a *app) asks(input bool) bool {
 	return input && a.environ("OVERBRAINER_INPUT") != "0" && isTerminal(a.in) && isTerminal(os.Stderr)
 }
 
-// readHidden reads a line that the terminal does not show.
-func (a *app) readHidden() (string, error) {
-	text, err := term.ReadPassword(int(a.in.Fd()))
+// readHidden reads a line that the terminal does not show. When it is left, the
+// terminal shows what is typed again.
+func (a *app) readHidden(ctx context.Context) (string, error) {
+	fd := int(a.in.Fd())
+	shown, err := term.GetState(fd)
+	if err != nil {
+		return "", err
+	}
+	text, err := typed(ctx, func() ([]byte, error) { return term.ReadPassword(fd) })
+	if ctx.Err() != nil {
+		_ = term.Restore(fd, shown)
+	}
 	return string(text), err
 }

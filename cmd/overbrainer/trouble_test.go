@@ -126,30 +126,37 @@ func throughPipe(x *troubled) {
 
 // onTerminal gives it a terminal of its own.
 func onTerminal(x *troubled) {
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			x.t.Fatalf("CI needs a terminal: %v", err)
-		}
-		x.t.Skipf("there are no terminals here: %v", err)
-	}
+	master, slave := terminal(x.t)
 	x.master = master
-	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
-	}
-	if err != nil {
-		x.t.Fatal(err)
-	}
-	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		x.t.Fatal(err)
-	}
 	x.command().Stdin, x.cmd.Stdout, x.cmd.Stderr = slave, slave, slave
 	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	x.start()
 	_ = slave.Close()
 	go func() { _, _ = io.Copy(io.Discard, master) }()
+}
+
+// terminal makes a terminal: the end that a person has, and the program's.
+func terminal(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("CI needs a terminal: %v", err)
+		}
+		t.Skipf("there are no terminals here: %v", err)
+	}
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return master, slave
 }
 
 // providers are the processes of the provider that the apply started.

@@ -69,7 +69,7 @@ func writeDiagnostic(p *printer, d plan.Diagnostic, look Look) {
 	if d.Severity == "warning" {
 		title, color = "Warning", yellow
 	}
-	head := wrap(title+": "+clean(d.Summary), look.Columns())
+	head := Wrap(title+": "+clean(d.Summary), look.Columns())
 	for i, line := range head {
 		if i == 0 {
 			line = look.paint(color, title+":") + strings.TrimPrefix(line, title+":")
@@ -90,7 +90,7 @@ func writeDiagnostic(p *printer, d plan.Diagnostic, look Look) {
 			p.line("  ", clean(para))
 			continue
 		}
-		for _, line := range wrap(clean(para), look.Columns()-2) {
+		for _, line := range Wrap(clean(para), look.Columns()-2) {
 			p.line("  ", line)
 		}
 	}

@@ -206,17 +206,23 @@ func ended(e apply.Event) string {
 
 // status is a row's progress in words.
 func status(r row) string {
-	parts := []string{clean(r.phase)}
-	if r.total > 0 {
-		parts = append(parts, fmt.Sprintf("%s of %s", Bytes(r.done), Bytes(r.total)))
+	return join(append(append([]string{clean(r.phase)}, r.work()...), r.money())...)
+}
+
+// work is what a row has done so far of what it does now.
+func (r row) work() []string {
+	if r.total > 0 { // a transfer is what there is to see
+		parts := []string{fmt.Sprintf("%s of %s", Bytes(r.done), Bytes(r.total))}
 		if r.rate > 0 {
 			parts = append(parts, Bytes(int64(r.rate))+"/s")
 			if left := float64(r.total - r.done); left > 0 {
 				parts = append(parts, Span(time.Duration(left/r.rate*float64(time.Second)))+" left")
 			}
 		}
+		return parts
 	}
-	if r.step > 0 && r.total == 0 {
+	var parts []string
+	if r.step > 0 {
 		s := fmt.Sprintf("step %d", r.step)
 		if r.maxSteps > 0 {
 			s += fmt.Sprintf("/%d", r.maxSteps)
@@ -224,18 +230,24 @@ func status(r row) string {
 		parts = append(parts, s)
 	}
 	for _, name := range shownMetrics(r.metrics) {
-		if r.total > 0 {
-			break // a transfer is what there is to see
-		}
 		parts = append(parts, clean(name)+" "+number(r.metrics[name]))
 	}
-	if r.spent > 0 || r.cap > 0 {
-		s := money.USD(r.spent)
-		if r.cap > 0 {
-			s += " of " + money.USD(r.cap)
-		}
-		parts = append(parts, s)
+	return parts
+}
+
+// money is what a row has cost, of what it may.
+func (r row) money() string {
+	switch {
+	case r.cap > 0:
+		return money.USD(r.spent) + " of " + money.USD(r.cap)
+	case r.spent > 0:
+		return money.USD(r.spent)
 	}
+	return ""
+}
+
+// join puts commas between the parts that say something.
+func join(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 

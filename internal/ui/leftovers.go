@@ -36,7 +36,7 @@ func Leftovers(w io.Writer, left []plan.Leftover, look Look) error {
 		}
 		p.line("  ", look.paint(yellow, pad(l.Kind, 10)), " ", look.Bold(clean(name)))
 		for _, text := range []string{clean(l.Note), cost} {
-			for _, line := range wrap(text, look.Columns()-13) {
+			for _, line := range Wrap(text, look.Columns()-13) {
 				if line != "" {
 					p.line("             ", line)
 				}

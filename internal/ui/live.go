@@ -1,20 +1,15 @@
 package ui
 
 import (
-	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/overbrainer/overbrainer/apply"
-	"github.com/overbrainer/overbrainer/internal/safetext"
 )
 
-// LiveEvents redraws one line for each run at the bottom of a terminal, with
-// what is worth keeping above them.
+// LiveEvents redraws the runs that go on at the bottom of a terminal, with what
+// is worth keeping above them. Their time passes also while nothing happens.
 func LiveEvents(w io.Writer, look Look) Events {
 	return &live{w: w, look: look, rows: map[string]*row{}}
 }
@@ -24,8 +19,12 @@ type live struct {
 	w     io.Writer
 	look  Look
 	rows  map[string]*row
-	drawn int // lines that are on the screen below the kept ones
+	shown int // rows that are on the screen
+	drawn int // their lines, below the kept ones
 	last  time.Time
+	at    time.Time     // of the last event
+	heard time.Time     // when it came, by the clock that ticks here
+	stop  chan struct{} // ends the ticking; nil before the first event
 }
 
 // row is what is known of a run that goes on.
@@ -88,99 +87,42 @@ const redraw = 80 * time.Millisecond
 func (v *live) Event(e apply.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if v.stop == nil {
+		v.stop = make(chan struct{})
+		go v.tick(v.stop)
+	}
+	v.at, v.heard = e.Time, time.Now()
 	keep := v.keep(e)
-	if keep == "" && e.Time.Sub(v.last) < redraw && v.drawn == len(v.rows) {
+	if len(keep) == 0 && e.Time.Sub(v.last) < redraw && v.shown == len(v.rows) {
 		return
 	}
 	v.last = e.Time
-	var b strings.Builder
-	if v.drawn > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA\r\x1b[J", v.drawn)
-	}
-	if keep != "" {
-		b.WriteString(keep + "\n")
-	}
-	v.drawn = 0
-	for _, address := range slices.Sorted(maps.Keys(v.rows)) {
-		if v.drawn == 30 {
-			break
-		}
-		b.WriteString(v.draw(v.rows[address], e.Time) + "\n")
-		v.drawn++
-	}
-	fmt.Fprint(v.w, b.String())
+	v.draw(keep)
 }
 
-// keep brings the rows up to date and gives the line to keep, if any.
-func (v *live) keep(e apply.Event) string {
-	if e.Address != "" && e.Kind != apply.EventRemoved {
-		r := v.rows[e.Address]
-		if r == nil {
-			n := newRow(e)
-			r = &n
-			v.rows[e.Address] = r
-		}
-		r.take(e)
-	}
-	name := v.look.Bold(strings.TrimSpace(prefix(e)))
-	room := v.look.Columns() - width(clean(e.Address)) - 1
-	text := cut(sentence(e), max(room, 20))
-	switch e.Kind {
-	case apply.EventProgress, apply.EventTransfer, apply.EventPhase, apply.EventWaiting:
-		return ""
-	case apply.EventLog:
-		return name + " " + v.look.paint(dim, cut("| "+safetext.OneLine(e.Line), max(room, 20)))
-	case apply.EventEnded:
-		delete(v.rows, e.Address)
-		color := green
-		if e.State != "succeeded" {
-			color = red
-		}
-		return name + " " + v.look.paint(color, sentence(e))
-	case apply.EventFailed:
-		delete(v.rows, e.Address)
-		return name + " " + v.look.paint(red, sentence(e))
-	case apply.EventSkipped, apply.EventDetached:
-		delete(v.rows, e.Address)
-		return name + " " + v.look.paint(yellow, sentence(e))
-	case apply.EventWarning:
-		return strings.TrimSpace(name + " " + v.look.paint(yellow, sentence(e)))
-	}
-	return strings.TrimSpace(name + " " + text)
-}
-
-// draw is one row within the screen's width.
-func (v *live) draw(r *row, now time.Time) string {
-	left := clean(r.address) + "  " + Span(now.Sub(r.since))
-	text := status(*r)
-	if r.note != "" {
-		text += ": " + clean(r.note)
-	}
-	graph := ""
-	switch {
-	case r.total > 0:
-		graph = bar(float64(r.done), float64(r.total), 12)
-	case r.maxSteps > 0 && r.step > 0:
-		graph = bar(float64(r.step), float64(r.maxSteps), 12)
-		if len(r.losses) > 2 && v.look.Columns() >= 100 {
-			graph += " " + spark(r.losses, 16)
+// tick draws the rows anew every second.
+func (v *live) tick(stop <-chan struct{}) {
+	every := time.NewTicker(time.Second)
+	defer every.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-every.C:
+			v.mu.Lock()
+			v.draw(nil)
+			v.mu.Unlock()
 		}
 	}
-	room := v.look.Columns() - 1
-	if r.total == 0 && width(left+graph+text)+4 > room {
-		graph = "" // the words have the step as well, and the money, which must be seen
-	}
-	line := left + "  " + graph
-	if graph != "" {
-		line += "  "
-	}
-	line = cut(line+text, room)
-	return v.look.paint(cyan, line)
 }
 
 func (v *live) Close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.drawn = 0
+	v.shown, v.drawn = 0, 0
 	clear(v.rows)
+	if v.stop != nil {
+		close(v.stop)
+		v.stop = nil
+	}
 }

@@ -55,7 +55,7 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 	for _, m := range o.Messages {
 		p.line()
 		for _, para := range strings.Split(m, "\n") {
-			for _, line := range wrap(clean(para), look.Columns()) {
+			for _, line := range Wrap(clean(para), look.Columns()) {
 				p.line(line)
 			}
 		}
@@ -93,7 +93,7 @@ func (p *printer) tail(r apply.RunOutcome, look Look) {
 			text = clean(r.Address) + ": " + text
 		}
 		p.line()
-		for _, line := range wrap(text, look.Columns()) {
+		for _, line := range Wrap(text, look.Columns()) {
 			p.line(line)
 		}
 	}

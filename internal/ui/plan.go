@@ -156,7 +156,7 @@ func (v planView) field(name, text string) {
 	if text == "" {
 		return
 	}
-	for i, line := range wrap(text, v.look.Columns()-17) {
+	for i, line := range Wrap(text, v.look.Columns()-17) {
 		if i > 0 {
 			name = ""
 		}
@@ -208,7 +208,7 @@ func (v planView) checks() {
 		}
 		v.line()
 		v.line(v.look.paint(color, "check "+clean(c.Name)+": "+c.Status), " (", clean(c.Where), ")")
-		for _, line := range wrap(clean(c.Message), v.look.Columns()-2) {
+		for _, line := range Wrap(clean(c.Message), v.look.Columns()-2) {
 			if line != "" {
 				v.line("  ", line)
 			}

@@ -107,7 +107,7 @@ func (v planView) totals() {
 	}
 	if counts["to run"] > 0 || counts["to attach or collect"] > 0 || c.Unbounded != "" {
 		v.total("most it may cost", most)
-		for _, line := range wrap(clean(c.Basis), v.look.Columns()-6) {
+		for _, line := range Wrap(clean(c.Basis), v.look.Columns()-6) {
 			if line != "" {
 				v.line("    ", v.look.paint(dim, line))
 			}
@@ -127,7 +127,7 @@ func (v planView) totals() {
 }
 
 func (v planView) total(name, value string) {
-	lines := wrap(value, v.look.Columns()-22)
+	lines := Wrap(value, v.look.Columns()-22)
 	for i, line := range lines {
 		if i > 0 {
 			name = ""

@@ -6,7 +6,9 @@ import (
 )
 
 // Table is rows under a heading: two spaces between columns, each as wide as
-// its longest cell, the last one not filled up.
+// its longest cell, the last one not filled up. On a terminal that is too narrow
+// for it the last column is broken at spaces or, where its words are too long for
+// that, stands below its row, without its heading.
 type Table struct {
 	// Columns are the headings; one that starts with > is right-aligned.
 	Columns []string
@@ -33,8 +35,55 @@ func (t *Table) Write(w io.Writer, look Look) error {
 		}
 		return p.err
 	}
-	right := make([]bool, len(t.Columns))
-	rows := make([][]string, 0, len(t.Rows)+1)
+	rows, right, widths := t.cells()
+	room, last := look.Columns()-width(t.Indent), len(widths)-1
+	broken, below := -1, false
+	indent := 0 // of what of a last cell does not stand beside the others
+	switch {
+	case t.Fit:
+		broken = narrow(rows, right, widths, room)
+	case look.Width > 0 && last > 0 && !right[last] && total(widths) > room:
+		indent = total(widths[:last]) + 2
+		widths[last] = room - indent
+		if below = widths[last] < longest(rows, last); below {
+			indent, widths = 4, widths[:last]
+			broken = narrow(rows, right, widths, room)
+		}
+	}
+	for n, row := range rows {
+		var more []string
+		if below {
+			if n > 0 && row[last] != "" && row[last] != "-" {
+				more = Wrap(row[last], room-indent)
+			}
+			row = row[:last]
+		} else if indent > 0 {
+			lines := Wrap(row[last], widths[last])
+			row[last], more = lines[0], lines[1:]
+		}
+		if broken >= 0 && width(row[broken]) > widths[broken] {
+			// Whole on a line of its own, and the rest of the row below it.
+			p.line(t.Indent, fill(row[:broken+1], right, widths))
+			for i := range row[:broken+1] {
+				row[i] = ""
+			}
+		}
+		line := strings.TrimRight(fill(row, right, widths), " ")
+		if n == 0 {
+			line = look.Bold(line)
+		}
+		p.line(t.Indent, line)
+		for _, text := range more {
+			p.line(t.Indent, strings.Repeat(" ", indent), text)
+		}
+	}
+	return p.err
+}
+
+// cells gives the heading and the rows, cleaned, which columns are right-aligned,
+// and how wide each is.
+func (t *Table) cells() (rows [][]string, right []bool, widths []int) {
+	right, widths = make([]bool, len(t.Columns)), make([]int, len(t.Columns))
 	head := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
 		head[i] = strings.TrimPrefix(c, ">")
@@ -50,31 +99,32 @@ func (t *Table) Write(w io.Writer, look Look) error {
 		}
 		rows = append(rows, cells)
 	}
-	widths := make([]int, len(t.Columns))
 	for _, row := range rows {
 		for i, c := range row {
 			widths[i] = max(widths[i], width(c))
 		}
 	}
-	broken := -1
-	if t.Fit {
-		broken = narrow(rows, right, widths, look.Columns()-width(t.Indent))
+	return rows, right, widths
+}
+
+// total is how wide columns are with the spaces between them.
+func total(widths []int) int {
+	sum := 2 * (len(widths) - 1)
+	for _, w := range widths {
+		sum += w
 	}
-	for n, row := range rows {
-		if broken >= 0 && width(row[broken]) > widths[broken] {
-			// Whole on a line of its own, and the rest of the row below it.
-			p.line(t.Indent, fill(row[:broken+1], right, widths))
-			for i := range row[:broken+1] {
-				row[i] = ""
-			}
+	return sum
+}
+
+// longest is the width of the longest word of a column.
+func longest(rows [][]string, column int) int {
+	most := 0
+	for _, row := range rows {
+		for _, word := range words(row[column]) {
+			most = max(most, width(word))
 		}
-		line := strings.TrimRight(fill(row, right, widths), " ")
-		if n == 0 {
-			line = look.Bold(line)
-		}
-		p.line(t.Indent, line)
 	}
-	return p.err
+	return most
 }
 
 // fill writes cells beside each other, each as wide as its column.
@@ -98,17 +148,16 @@ func fill(row []string, right []bool, widths []int) string {
 // that column, -1 where the table fits. Cells that are longer than what is left
 // of the column do not fit it any more.
 func narrow(rows [][]string, right []bool, widths []int, most int) int {
-	widest, total := -1, 2*(len(widths)-1)
+	widest, sum := -1, total(widths)
 	for i, w := range widths {
-		total += w
 		if i < len(widths)-1 && !right[i] && (widest < 0 || w > widths[widest]) {
 			widest = i
 		}
 	}
-	if total <= most || widest < 0 {
+	if sum <= most || widest < 0 {
 		return -1
 	}
-	room := max(widths[widest]-(total-most), width(rows[0][widest]))
+	room := max(widths[widest]-(sum-most), width(rows[0][widest]))
 	widths[widest] = 0
 	for _, row := range rows {
 		if w := width(row[widest]); w <= room {

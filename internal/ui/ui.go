@@ -21,6 +21,8 @@ type Look struct {
 	Color bool
 	// Width is the number of columns; 0 means 80.
 	Width int
+	// Height is the number of lines; 0 means that it is not known.
+	Height int
 }
 
 // Columns gives the width to write for, at least 40.
@@ -32,6 +34,15 @@ func (l Look) Columns() int {
 		return 40
 	}
 	return l.Width
+}
+
+// rows gives how many lines may be drawn over: what has left the screen at its
+// top stays as it is.
+func (l Look) rows() int {
+	if l.Height == 0 {
+		return 23
+	}
+	return max(l.Height-1, 2)
 }
 
 // Colours by what they say.
@@ -93,10 +104,10 @@ func cut(s string, n int) string {
 	return string(r[:n-1]) + "…"
 }
 
-// wrap breaks s at spaces into lines of at most n columns. A longer word
+// Wrap breaks s at spaces into lines of at most n columns. A longer word
 // stays whole, and so do several spaces in a row: they may be what a name
 // differs in.
-func wrap(s string, n int) []string {
+func Wrap(s string, n int) []string {
 	var lines []string
 	line := ""
 	for _, word := range words(s) {

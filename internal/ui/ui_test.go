@@ -8,7 +8,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/overbrainer/overbrainer/apply"
 	"github.com/overbrainer/overbrainer/plan"
 )
 
@@ -52,6 +51,31 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// What a terminal is too narrow for is broken at words, or stands below its row
+// as a whole; what no terminal reads stays one line.
+func TestTableOfANarrowTerminal(t *testing.T) {
+	notes := Table{Columns: []string{"POD", "NOTE"}}
+	notes.Add("abc", "its results wait to be collected on this pod")
+	dirs := Table{Columns: []string{"RUN", ">COST", "DIR"}}
+	dirs.Add("run.first", "$1.00", "runs/first-20261130-053020-b72rc51o")
+	dirs.Add("run.other", "$1.00", "-")
+	for _, test := range []struct {
+		table Table
+		width int
+		want  string
+	}{
+		{notes, 40, "POD  NOTE\nabc  its results wait to be collected on\n     this pod\n"},
+		{notes, 0, "POD  NOTE\nabc  its results wait to be collected on this pod\n"},
+		{dirs, 50, "RUN         COST\nrun.first  $1.00\n    runs/first-20261130-053020-b72rc51o\nrun.other  $1.00\n"},
+		{dirs, 80, "RUN         COST  DIR\nrun.first  $1.00  runs/first-20261130-053020-b72rc51o\nrun.other  $1.00  -\n"},
+	} {
+		var b bytes.Buffer
+		if err := test.table.Write(&b, Look{Width: test.width}); err != nil || b.String() != test.want {
+			t.Errorf("%d columns:\n%swant\n%s", test.width, b.String(), test.want)
+		}
+	}
+}
+
 func TestDiagnosticMarksThePlace(t *testing.T) {
 	source := "run \"a\" {\n  taget = 1\n}\n"
 	diags := hcl.Diagnostics{
@@ -81,41 +105,6 @@ Warning: careful
 	}
 }
 
-func TestLiveRedrawsItsRows(t *testing.T) {
-	var b bytes.Buffer
-	v := LiveEvents(&b, Look{Width: 80})
-	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	v.Event(apply.Event{Time: at, Kind: apply.EventPhase, Address: "run.a", Phase: "booting"})
-	v.Event(apply.Event{Time: at.Add(time.Second), Kind: apply.EventPhase, Address: "run.b", Phase: "booting"})
-	v.Event(apply.Event{Time: at.Add(2 * time.Second), Kind: apply.EventProgress, Address: "run.a", Phase: "training",
-		Step: 5, MaxSteps: 10, Metrics: map[string]float64{"loss": 0.5}, SpentUSD: 0.1, CapUSD: 2})
-	v.Event(apply.Event{Time: at.Add(3 * time.Second), Kind: apply.EventEnded, Address: "run.a", State: "succeeded", Seconds: 3})
-	v.Close()
-	out := b.String()
-	for _, part := range []string{"\x1b[2A", "step 5/10", "loss 0.5", "$0.10 of $2.00", "[######......]", "run.a succeeded after 3s\n"} {
-		if !strings.Contains(out, part) {
-			t.Errorf("no %q in %q", part, out)
-		}
-	}
-	for line := range strings.Lines(out) {
-		if n := width(strings.TrimRight(line, "\n")); n > 90 {
-			t.Errorf("%d columns: %q", n, line)
-		}
-	}
-}
-
-// Where a row is too narrow for everything, the bar goes and the money stays.
-func TestNarrowRowsShowTheMoney(t *testing.T) {
-	var b bytes.Buffer
-	v := LiveEvents(&b, Look{Width: 80})
-	v.Event(apply.Event{Time: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), Kind: apply.EventProgress,
-		Address: `run.iris["careful"]`, Phase: "training", Step: 67, MaxSteps: 200,
-		Metrics: map[string]float64{"loss": 0.5979}, SpentUSD: 0.0006, CapUSD: 2})
-	if out := b.String(); !strings.Contains(out, "step 67/200, loss 0.5979, $0.0006 of $2.00") || strings.Contains(out, "#") {
-		t.Errorf("%q", out)
-	}
-}
-
 func TestOffersOfManyFitTheScreen(t *testing.T) {
 	offers := map[string][]plan.Offer{}
 	for _, name := range []string{"careful", "fast", "medium", "slow"} {
@@ -124,7 +113,7 @@ func TestOffersOfManyFitTheScreen(t *testing.T) {
 		}
 	}
 	p := &plan.Plan{Applyable: true, Offers: offers}
-	for address := range offers {
+	for _, address := range sortedKeys(offers) {
 		p.Steps = append(p.Steps, &plan.Step{Address: address, Type: "run", Action: plan.Run, Run: &plan.RunSpec{}})
 	}
 	var b bytes.Buffer

@@ -18,7 +18,7 @@ func TestWrap(t *testing.T) {
 		{`also "NVIDIA  RTX A4500" there`, 16, []string{"also", `"NVIDIA  RTX`, `A4500" there`}},
 		{"averyveryverylongword x", 5, []string{"averyveryverylongword", "x"}},
 	} {
-		if got := wrap(test.text, test.n); !slices.Equal(got, test.want) {
+		if got := Wrap(test.text, test.n); !slices.Equal(got, test.want) {
 			t.Errorf("%q: %q, want %q", test.text, got, test.want)
 		}
 	}

@@ -15,12 +15,15 @@ import (
 )
 
 // module is one that is built in.
-type module struct{ Path, Version, Dir string }
+type module struct {
+	Path, Version, Dir string
+	key                string // what a bill of materials calls it
+}
 
-// licences gives the licences of everything that is built in on any platform,
-// each with its text. A module without a licence that is known here is an
-// error: somebody has to look at it.
-func (r *release) licences() ([]byte, error) {
+// licences finds the licences of everything that is built in on any platform,
+// and gives what that is, in order. A module without a licence that is known here
+// is an error: somebody has to look at it.
+func (r *release) licences() ([]module, error) {
 	goenv := exec.Command("go", "env", "GOVERSION", "GOROOT")
 	goenv.Dir = r.source
 	out, err := goenv.Output()
@@ -36,6 +39,8 @@ func (r *release) licences() ([]byte, error) {
 	}
 	var b bytes.Buffer
 	var errs []error
+	var found []module
+	r.names = map[string][]string{}
 	b.WriteString("overbrainer is built with the following modules.\n")
 	for _, path := range slices.Sorted(maps.Keys(modules)) {
 		m := modules[path]
@@ -56,12 +61,15 @@ func (r *release) licences() ([]byte, error) {
 			errs = append(errs, fmt.Errorf("%s %s: %w", m.Path, m.Version, err))
 			continue
 		}
+		m.key, r.names[path] = path, names
+		found = append(found, m)
 		fmt.Fprintf(&b, "\n%s\n%s %s (%s)\n%[1]s\n", strings.Repeat("=", 78), m.Path, m.Version, strings.Join(names, ", "))
 		for _, text := range files {
 			fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(text))
 		}
 	}
-	return b.Bytes(), errors.Join(errs...)
+	r.licence = b.Bytes()
+	return found, errors.Join(errs...)
 }
 
 // modules adds what a platform's program is built of.

@@ -2,7 +2,7 @@
 // in an archive with manual pages, completions and licences, its bill of
 // materials, and the checksums of all. The same source, version and
 // SOURCE_DATE_EPOCH give the same bytes. `release licences` only checks the
-// licences of what is built in.
+// licences of what is built in, and lists them.
 package main
 
 import (
@@ -27,8 +27,9 @@ type release struct {
 	source  string // the top of the source
 	dist    string
 	version string
-	at      time.Time // of every file
-	licence []byte    // of what is built in, all in one
+	at      time.Time           // of every file
+	licence []byte              // of what is built in, all in one
+	names   map[string][]string // the same by module, as SPDX has them
 }
 
 func main() {
@@ -57,8 +58,15 @@ func (r *release) make(what, only string) error {
 		return errors.New("SOURCE_DATE_EPOCH has to be the time of the source in seconds; make release sets it to that of the last commit")
 	}
 	r.at = time.Unix(seconds, 0).UTC()
-	if r.licence, err = r.licences(); err != nil || what == "licences" {
+	modules, err := r.licences()
+	if err != nil {
 		return err
+	}
+	if what == "licences" {
+		for _, m := range modules {
+			fmt.Println(m.Path, m.Version, strings.Join(r.names[m.key], ", "))
+		}
+		return nil
 	}
 	if err := os.RemoveAll(r.dist); err != nil {
 		return err
@@ -155,16 +163,6 @@ func (r *release) platform(platform string, extras []entry) error {
 		return writeZip(filepath.Join(r.dist, name+".zip"), name, entries, r.at)
 	}
 	return writeTar(filepath.Join(r.dist, name+".tar.gz"), name, entries, r.at)
-}
-
-// materials writes what is built in, as CycloneDX JSON.
-func (r *release) materials(binary, name string) error {
-	cmd := exec.Command("go", "tool", "cyclonedx-gomod", "bin", "-json", "-std", "-noserial", "-notimestamp",
-		"-version", r.version, "-output", filepath.Join(r.dist, name+".cdx.json"), binary)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("cyclonedx-gomod: %w\n%s", err, out)
-	}
-	return nil
 }
 
 // checksums writes SHA256SUMS, as sha256sum -c reads it.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -46,5 +47,26 @@ func TestLicencesAreTold(t *testing.T) {
 		if got := licenceName(text); got != want {
 			t.Errorf("%q: %q, not %q", text, got, want)
 		}
+	}
+}
+
+// TestMaterialsHaveLicences: what is known of a component stands in the bill,
+// which else stays as it is.
+func TestMaterialsHaveLicences(t *testing.T) {
+	bill := `{"bomFormat": "CycloneDX", "version": 1, "components": [{"name": "a/b", "version": "v1"}, {"name": "c"}]}`
+	got, err := withLicences([]byte(bill), map[string][]string{"a/b": {"MIT", "Apache-2.0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, got); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"bomFormat":"CycloneDX","components":[{"licenses":[{"license":{"id":"MIT"}},{"license":{"id":"Apache-2.0"}}],"name":"a/b","version":"v1"},{"name":"c"}],"version":1}`
+	if compact.String() != want {
+		t.Errorf("%s", compact.String())
+	}
+	if _, err := withLicences([]byte(`{}`), nil); err == nil {
+		t.Error("a bill without components is none")
 	}
 }
