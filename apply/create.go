@@ -187,6 +187,8 @@ func (r *runner) keep(attempt string, pod providers.Pod, result state.AttemptRes
 		}
 		return err
 	}
+	r.s.noteRunning(r.address, fmt.Sprintf("%s: pod %s is there, %s, and no job runs on it yet; overbrainer apply goes on with it, overbrainer destroy ends it, and by itself it ends boot_grace = %s after its start",
+		r.address, pod.ID, podHour(record), spanWords(r.run.Bounds.BootGraceS)))
 	r.emit(Event{Kind: EventCreated, Phase: "booting", PodID: pod.ID, GPUType: record.GPUType, DataCenter: record.DataCenter,
 		Message: fmt.Sprintf("pod %s, %s %s", pod.ID, record.GPUType, podHour(record))})
 	return nil

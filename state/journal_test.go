@@ -137,6 +137,28 @@ func TestJournalIsNotOverlooked(t *testing.T) {
 	}
 }
 
+// A journal whose document is gone is told of, and no state begins beside it.
+func TestJournalWithoutDocument(t *testing.T) {
+	dir := t.TempDir()
+	journaling(t, dir, 3)
+	mustRemove(t, filepath.Join(dir, FileName))
+	var damaged *DamagedError
+	if err := readError(Local(dir, "1")); !errors.As(err, &damaged) || !strings.Contains(err.Error(), journals(t, dir)[0]) {
+		t.Errorf("read: %v", err)
+	}
+	mustRemove(t, journals(t, dir)[0])
+	if err := readError(Local(dir, "1")); err != nil {
+		t.Errorf("without both: %v", err)
+	}
+}
+
+func mustRemove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func readError(l *LocalStore) error {
 	_, err := l.Read(context.Background())
 	return err

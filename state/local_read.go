@@ -3,8 +3,10 @@ package state
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -50,6 +52,9 @@ func (l *LocalStore) read(path string, before loaded) (loaded, error) {
 	data, file, err := readStable(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if left, _ := filepath.Glob(path + journalInfix + "*"); len(left) > 0 {
+			return cur, &DamagedError{Path: path, Err: fmt.Errorf("it is missing, and its journal %s is there; remove that one, too, to begin anew", left[0])}
+		}
 		return cur, nil
 	case err != nil:
 		return cur, err

@@ -18,7 +18,7 @@ func (l *LocalStore) write(cur loaded, p prepared) (loaded, error) {
 			return cur, nil
 		} // a journal that cannot be written is left for a new document
 	}
-	return l.writeWhole(cur, p.next, session && len(cur.data) >= l.journalFrom)
+	return l.writeWhole(cur, p.next, session && cur.data != nil && len(cur.data) >= l.journalFrom)
 }
 
 // writeWhole replaces the state file by a whole document: a new file beside it,

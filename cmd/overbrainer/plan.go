@@ -72,7 +72,7 @@ func planCommand(a *app) *command {
 					return err
 				}
 			}
-			if detailed && pl.HasChanges() {
+			if detailed && (pl.HasChanges() || pl.Destroying && pl.HasOrphans()) {
 				return status(exitChanges)
 			}
 			return nil

@@ -64,6 +64,9 @@ func (v planView) steps() {
 	case v.plan.HasChanges():
 		v.line("No run and no volume changes.")
 		return
+	case v.plan.Applyable && v.plan.Destroying && v.plan.HasOrphans():
+		v.line("The state has nothing to remove. Of the pods below, which it does not know, those that\nare stopped or have a directory here are deleted.")
+		return
 	case v.plan.Applyable && v.plan.Destroying:
 		v.line("No changes. There is nothing to remove.")
 		return
