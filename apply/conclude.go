@@ -55,6 +55,43 @@ func (s *session) conclude(p *plan.Plan) {
 	s.leftovers(st)
 }
 
+// settleOutputs gives the outputs what is known now that a run has ended.
+func (s *session) settleOutputs() {
+	if s.Evaluator == nil {
+		return
+	}
+	st, err := s.read()
+	if err == nil {
+		var outputs map[string]state.Output
+		if outputs, err = s.Evaluator.Outputs(s.results(st)); err != nil {
+			s.addError(failf("outputs", "%v", err).because(err))
+			return
+		}
+		st, err = s.update(func(st *state.State) error {
+			st.Outputs = outputs
+			return nil
+		})
+	}
+	if err != nil {
+		s.addError(err)
+		return
+	}
+	s.mu.Lock()
+	s.outcome.Outputs = st.Outputs
+	s.mu.Unlock()
+}
+
+// results are those of all runs that have ended.
+func (s *session) results(st *state.State) map[string]RunResult {
+	done := map[string]RunResult{}
+	for _, address := range st.Addresses() {
+		if run := currentRun(st, address); run != nil && run.Phase.Ended() {
+			done[address] = s.resultOf(st.Resources[address].Provider, run)
+		}
+	}
+	return done
+}
+
 // leftovers adds what should be gone and is not. What another process works on
 // is its own to end and to tell.
 func (s *session) leftovers(st *state.State) {

@@ -15,19 +15,11 @@ const probeRoom = 256 << 10
 // read, its directory locks, and it has room. Call it before the first effect.
 // It leaves nothing behind but the lock file.
 func (l *LocalStore) Writable(ctx context.Context) error {
-	path, err := l.resolve()
+	cur, release, err := l.locked(ctx)
 	if err != nil {
 		return err
 	}
-	lock, err := l.acquire(filepath.Join(filepath.Dir(path), lockName), l.wait, whileLive(ctx))
-	if err != nil {
-		return err
-	}
-	defer lock.release()
-	cur, err := l.load()
-	if err != nil {
-		return err
-	}
+	defer release()
 	temp := filepath.Join(filepath.Dir(cur.path), tempName)
 	_ = os.Remove(temp)
 	err = l.sys.write(temp, make([]byte, 2*len(cur.data)+probeRoom))
@@ -36,6 +28,23 @@ func (l *LocalStore) Writable(ctx context.Context) error {
 		return &WriteError{Path: l.path, Err: err}
 	}
 	return nil
+}
+
+// locked reads what is there under the lock, which release ends.
+func (l *LocalStore) locked(ctx context.Context) (cur loaded, release func(), err error) {
+	path, err := l.resolve()
+	if err != nil {
+		return cur, nil, err
+	}
+	lock, err := l.acquire(filepath.Join(filepath.Dir(path), lockName), l.wait, whileLive(ctx))
+	if err != nil {
+		return cur, nil, err
+	}
+	if cur, err = l.load(); err != nil {
+		lock.release()
+		return cur, nil, err
+	}
+	return cur, func() { lock.release() }, nil
 }
 
 // PushError says why a state was not taken over.
@@ -118,18 +127,13 @@ func (l *LocalStore) inSession() bool {
 
 // rest writes a state that has a journal as one document.
 func (l *LocalStore) rest(ctx context.Context) error {
-	path, err := l.resolve()
+	cur, release, err := l.locked(ctx)
 	if err != nil {
 		return err
 	}
-	lock, err := l.acquire(filepath.Join(filepath.Dir(path), lockName), l.wait, whileLive(ctx))
-	if err != nil {
-		return err
-	}
-	defer lock.release()
-	cur, err := l.load()
-	if err != nil || cur.journal == "" {
-		return err
+	defer release()
+	if cur.journal == "" {
+		return nil
 	}
 	after, err := l.writeWhole(cur, cur.state, false)
 	if err == nil {
