@@ -401,7 +401,7 @@ func TestRequestRules(t *testing.T) {
 			live: true, env: map[string]string{"OVERBRAINER_DF": "#!/bin/sh\necho Filesystem; echo mfs#host:9421 1000 990 10 99% /workspace"},
 			end: 60, deleted: never,
 		},
-		"disk at 96":              {live: true, env: df(96), end: 60, deleted: never},
+		"disk at 96": {live: true, env: df(96), end: 60, deleted: never},
 		// What a look begins to measure may be there before it reads: it is the same.
 		"volume full":             {live: true, env: volume("1", "890500"), files: du("890500"), end: 60, deleted: never, request: "disk"},
 		"volume nearly full":      {live: true, env: volume("1", "890000"), files: du("890000"), end: 60, deleted: never},
