@@ -27,6 +27,11 @@ type part struct {
 	err  error
 	old  int64 // bytes that were there before
 
+	// inline: the only channel hashes what it receives. Otherwise verify reads
+	// behind the channels what they have written.
+	inline bool
+	hash   digest
+
 	mu      sync.Mutex
 	pending int // channels that have not ended
 }
@@ -34,7 +39,7 @@ type part struct {
 func newPart(d *download, f File, stripes int) *part {
 	h := newHash()
 	_, _ = io.WriteString(h, f.Path)
-	p := &part{d: d, f: f, ext: newExtents(f.Size)}
+	p := &part{d: d, f: f, ext: newExtents(f.Size), hash: newHash()}
 	p.name = path.Join(partsDir, f.SHA256+"-"+h.hex()[:16])
 	if info, err := d.root.Lstat(p.name); err == nil && info.Mode().IsRegular() && info.Size() <= f.Size {
 		if text, err := d.root.ReadFile(p.name + ".have"); err == nil {
@@ -54,6 +59,7 @@ func (p *part) jobs() []func(context.Context) error {
 		hands = [][]span{nil} // all there, to be verified
 	}
 	p.pending = len(hands)
+	p.inline = len(hands) == 1 && p.old == 0
 	verified := make(chan error, 1)
 	jobs := make([]func(context.Context) error, len(hands))
 	for i, hand := range hands {
@@ -61,7 +67,7 @@ func (p *part) jobs() []func(context.Context) error {
 			p.once.Do(func() {
 				p.mu.Lock()
 				defer p.mu.Unlock()
-				if p.err = p.open(); p.err == nil {
+				if p.err = p.open(); p.err == nil && !p.inline {
 					file := p.file
 					go func() { verified <- p.verify(ctx, file) }()
 				}
@@ -78,8 +84,11 @@ func (p *part) jobs() []func(context.Context) error {
 			p.pending--
 			last := p.pending == 0
 			p.mu.Unlock()
-			if !last {
+			switch {
+			case !last:
 				return nil
+			case p.inline:
+				return p.settle(ctx)
 			}
 			select {
 			case err := <-verified:
@@ -147,6 +156,9 @@ func (p *part) receive(ctx context.Context, spans []span) error {
 				if _, err := file.WriteAt(buf[:n], s.offset+at); err != nil {
 					return err
 				}
+				if p.inline {
+					p.hash.Write(buf[:n])
+				}
 				if at += int64(n); at == s.length {
 					// Before the last byte counts: whoever verifies the file
 					// removes the note with it.
@@ -209,10 +221,8 @@ done`, file, blockSize)
 	return b.String()
 }
 
-// verify hashes the file behind the channels that fill it and, once it is
-// whole and right, puts it in its place.
+// verify hashes the file behind the channels that fill it, and settles it.
 func (p *part) verify(ctx context.Context, file *os.File) error {
-	h := newHash()
 	buf := make([]byte, hashBuffer)
 	for at := int64(0); at < p.f.Size; {
 		if at == p.ext.frontier() {
@@ -227,11 +237,16 @@ func (p *part) verify(ctx context.Context, file *os.File) error {
 		if n == 0 {
 			return fmt.Errorf("read back %q: %w", p.f.Path, err)
 		}
-		h.Write(buf[:n])
+		p.hash.Write(buf[:n])
 		at += int64(n)
 		p.d.meter.alive()
 	}
-	if got := h.hex(); got != p.f.SHA256 {
+	return p.settle(ctx)
+}
+
+// settle puts a whole file in its place if its digest is right.
+func (p *part) settle(ctx context.Context) error {
+	if got := p.hash.hex(); got != p.f.SHA256 {
 		p.drop()
 		return &VerifyError{Path: p.f.Path, Want: p.f.SHA256, Got: got}
 	}

@@ -25,6 +25,9 @@ func TestHashTools(t *testing.T) {
 				program = strings.TrimSpace(string(out))
 			}
 			must(t, os.Symlink(program, filepath.Join(path, tool)))
+			if tool == "openssl" { // a python3 that has no OpenSSL
+				must(t, os.WriteFile(filepath.Join(path, "python3"), []byte("#!/bin/sh\nexit 1\n"), 0o755))
+			}
 			c := dial(t, remotetest.StartBuiltin(t, remotetest.Options{Path: path}), nil)
 			box, err := c.findTools(t.Context())
 			must(t, err)
@@ -33,7 +36,7 @@ func TestHashTools(t *testing.T) {
 			}
 			src, dst := t.TempDir(), t.TempDir()
 			files := map[string][]byte{"a b": []byte("1"), "line\nbreak": []byte("2"), `back\slash`: []byte("3"), "-x": {},
-				"large": content(1, smallFile+1)}
+				"large": content(1, worthPython+1)}
 			list := tree(t, src, files)
 			push := Push{Dir: dst, Staging: filepath.Join(dst, ".s"), Files: list, Open: opener(src)}
 			for range 2 {
