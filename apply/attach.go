@@ -105,7 +105,7 @@ func (r *runner) attach() RunOutcome {
 		out.Tail = lastLines(r.dir(), 20)
 		return out
 	}
-	return r.goOn(nil, nil)
+	return r.goOn(nil)
 }
 
 // observe looks on while another process follows the run, and reports how it

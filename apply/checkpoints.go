@@ -74,7 +74,7 @@ func (c *checkpointWatch) fetch(ctx context.Context, m Machine, pattern, dir str
 	if err != nil || !slices.Equal(files, after.Files) {
 		return
 	}
-	out <- state.Snapshot{Path: name, Step: step, Reason: "every", At: now, Local: true}
+	out <- state.Snapshot{Path: name, Step: step, Reason: "every", At: now, Local: true, SHA256: checkpointSum(checkpointOf(files, name))}
 }
 
 // newestCheckpoint gives the checkpoint with the highest step and its files.

@@ -217,7 +217,7 @@ func (r *runner) settleResults(e ending, got collected) error {
 		run.ResultsDigest, run.ResultFiles, run.ResultBytes = digestOf(got.files), len(got.files), total(got.files)
 		if e.snapshot != nil && got.missed == "" {
 			snap := *e.snapshot
-			snap.Local = true
+			snap.Local, snap.SHA256 = true, checkpointSum(checkpointOf(got.files, snap.Path))
 			if snap.At.IsZero() {
 				snap.At = at
 			}

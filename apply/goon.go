@@ -9,7 +9,7 @@ import (
 )
 
 // goOn takes up a run where it was left, by us or by a process that is gone.
-func (r *runner) goOn(step *plan.Step, offers []plan.Offer) RunOutcome {
+func (r *runner) goOn(offers []plan.Offer) RunOutcome {
 	run := r.run
 	pod := run.Pod
 	started := run.Phase == state.Running || run.Phase.Ended() || pod != nil && pod.State == state.PodLaunching
@@ -20,13 +20,13 @@ func (r *runner) goOn(step *plan.Step, offers []plan.Offer) RunOutcome {
 		if started {
 			return r.failed(r.notOurKey(err))
 		}
-		return r.again(step, offers, "its private key is not here")
+		return r.again(offers, "its private key is not here")
 	}
 	if pod != nil && pod.State == state.PodDeleting {
-		return r.again(step, offers, "its pod was being deleted")
+		return r.again(offers, "its pod was being deleted")
 	}
 	if !started && r.spec != nil && r.spec.Fingerprint != "" && r.spec.Fingerprint != run.Fingerprint {
-		return r.again(step, offers, "its inputs have changed")
+		return r.again(offers, "its inputs have changed")
 	}
 	if r.spec != nil {
 		r.takeSpec()
@@ -34,13 +34,13 @@ func (r *runner) goOn(step *plan.Step, offers []plan.Offer) RunOutcome {
 	}
 	switch {
 	case !started && r.spec == nil:
-		return r.again(step, offers, "nothing says what to start")
+		return r.again(offers, "nothing says what to start")
 	case !started && (pod == nil || pod.Gone()) && r.mayExist():
-		return r.again(step, offers, "a pod of it may still exist")
+		return r.again(offers, "a pod of it may still exist")
 	case !started && (pod == nil || pod.Gone()):
 		return r.prepared(offers)
 	case !started:
-		return r.goOnBooting(step, offers)
+		return r.goOnBooting(offers)
 	case pod.State == state.PodLaunching:
 		return r.goOnLaunching()
 	}
@@ -88,7 +88,7 @@ func (r *runner) notOurKey(err error) error {
 }
 
 // goOnBooting waits for a pod that was left while it was getting ready.
-func (r *runner) goOnBooting(step *plan.Step, offers []plan.Offer) RunOutcome {
+func (r *runner) goOnBooting(offers []plan.Offer) RunOutcome {
 	r.phase("booting", "going on with pod %s of run %s", r.run.Pod.ID, r.run.ID)
 	attempt := r.run.Pod.Attempt
 	w := &placement{r: r, created: 1, attempts: 1}
@@ -165,7 +165,7 @@ func (r *runner) orphaned() RunOutcome {
 }
 
 // again gives up a run whose job never started, and begins a new one.
-func (r *runner) again(step *plan.Step, offers []plan.Offer, why string) RunOutcome {
+func (r *runner) again(offers []plan.Offer, why string) RunOutcome {
 	r.phase("ending", "run %s is given up: %s", r.run.ID, why)
 	if err := r.remove("requested", "client"); err != nil {
 		return r.failed(err)
@@ -175,9 +175,13 @@ func (r *runner) again(step *plan.Step, offers []plan.Offer, why string) RunOutc
 	if r.spec == nil {
 		return r.done(nil)
 	}
-	next, err := r.s.runner(r.address, r.provider, r.spec, r.claim)
+	spec := *r.spec
+	if from := r.run.From; from != nil && spec.Fingerprint == r.run.Fingerprint {
+		spec.ResumeFrom = plan.ResumeAt(r.address, from)
+	}
+	next, err := r.s.runner(r.address, r.provider, &spec, r.claim)
 	if err != nil {
 		return r.failed(err)
 	}
-	return next.fromStart(step, offers)
+	return next.fromStart(offers)
 }

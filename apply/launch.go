@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -121,17 +122,14 @@ func (r *runner) inputs() (files []File, open func(File) (io.ReadSeekCloser, err
 		files = append(files, File{Path: u.Path, Size: u.Size, SHA256: u.SHA256, Exec: u.Exec})
 		source[u.Path] = filepath.Join(r.s.Project, filepath.FromSlash(u.Source))
 	}
-	if from := r.spec.ResumeFrom; from != nil && from.Dir != "" {
-		resumeDir = "resume/" + filepath.Base(filepath.FromSlash(from.Dir))
-		local := filepath.Join(r.s.Project, filepath.FromSlash(from.Dir))
-		checkpoint, err := listDir(local)
-		if err != nil {
-			return nil, nil, "", failf("local_files", "the checkpoint to resume from cannot be read: %v", err).at(r.address).because(errors.Join(err, &endError{state.LaunchFailed}))
-		}
-		for _, f := range checkpoint {
-			path := resumeDir + "/" + f.Path
-			source[path] = filepath.Join(local, filepath.FromSlash(f.Path))
-			f.Path = path
+	if err := r.needCheckpoint(); err != nil {
+		return nil, nil, "", err
+	}
+	if from := r.from(); from != nil {
+		resumeDir = "resume/" + path.Base(from.Dir)
+		for _, f := range r.checkpoint {
+			source[path.Join(resumeDir, f.Path)] = filepath.Join(r.s.Project, filepath.FromSlash(from.Dir), filepath.FromSlash(f.Path))
+			f.Path = path.Join(resumeDir, f.Path)
 			files = append(files, f)
 		}
 	}

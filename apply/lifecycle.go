@@ -37,7 +37,7 @@ func (s *session) runStep(step *plan.Step, spec *plan.RunSpec, offers []plan.Off
 		// Somebody began it, perhaps since the plan was made: go on with it.
 		r.load(current)
 		if !r.lostNow(step) {
-			return r.goOn(step, offers)
+			return r.goOn(offers)
 		}
 		out := r.vanished()
 		if out.Err != nil || !step.Begins() || r.run.Reason != state.Lost || r.mayExist() {
@@ -46,7 +46,7 @@ func (s *session) runStep(step *plan.Step, spec *plan.RunSpec, offers []plan.Off
 		if r, err = s.runner(step.Address, provider, spec, c); err != nil {
 			return s.notBegun(step.Address, err)
 		}
-		return r.fromStart(step, offers)
+		return r.fromStart(offers)
 	case step.Action == plan.Attach || step.Action == plan.Collect:
 		if current == nil {
 			return s.notBegun(step.Address, failf("stale_plan", "there is no run to go on with").at(step.Address).hint("plan again"))
@@ -54,7 +54,7 @@ func (s *session) runStep(step *plan.Step, spec *plan.RunSpec, offers []plan.Off
 		r.load(current) // it has ended since the plan was made
 		return r.done(nil)
 	}
-	return r.fromStart(step, offers)
+	return r.fromStart(offers)
 }
 
 // lostNow reports whether the pod of a run that was alive is proven gone, where
@@ -92,14 +92,17 @@ func (s *session) notBegun(address string, err error) RunOutcome {
 }
 
 // fromStart begins a new run and takes it to its end.
-func (r *runner) fromStart(step *plan.Step, offers []plan.Offer) RunOutcome {
+func (r *runner) fromStart(offers []plan.Offer) RunOutcome {
 	if r.s.interrupted() {
 		return r.s.notBegun(r.address, errInterrupted)
 	}
 	if err := r.needSecrets(); err != nil {
 		return r.s.notBegun(r.address, err)
 	}
-	if err := r.begin(step); err != nil {
+	if err := r.needCheckpoint(); err != nil {
+		return r.s.notBegun(r.address, err)
+	}
+	if err := r.begin(); err != nil {
 		return r.s.notBegun(r.address, err)
 	}
 	return r.prepared(offers)
@@ -118,6 +121,9 @@ func (r *runner) prepared(offers []plan.Offer) RunOutcome {
 
 // placed finds a pod for a run whose keys are ready, and takes it to its end.
 func (r *runner) placed(offers []plan.Offer) RunOutcome {
+	if err := r.needCheckpoint(); err != nil {
+		return r.notStarted(err)
+	}
 	if err := r.place(offers); err != nil {
 		return r.notStarted(err)
 	}

@@ -25,6 +25,8 @@ type runner struct {
 	// spec is what to do; nil where only the state tells.
 	spec  *plan.RunSpec
 	claim *claim
+	// checkpoint are the files that the job starts from, once they were read.
+	checkpoint []File
 	// unclaimed: only looking, or acting beside the holder; nothing is written.
 	unclaimed bool
 	diskUSD   float64
@@ -164,13 +166,13 @@ func (r *runner) warnf(format string, args ...any) {
 }
 
 // begin makes the record of a new run, its directory and its keys.
-func (r *runner) begin(step *plan.Step) error {
+func (r *runner) begin() error {
 	now := r.now()
 	id, err := newRunID(r.address, now)
 	if err != nil {
 		return err
 	}
-	run := r.record(id, step, now)
+	run := r.record(id, now)
 	_, err = r.s.updateOnly(func(st *state.State) error {
 		if !st.Holds(r.claim.id, r.address) {
 			return errClaimLost
@@ -202,7 +204,7 @@ func (r *runner) begin(step *plan.Step) error {
 	return r.saveInputs()
 }
 
-func (r *runner) record(id string, step *plan.Step, now time.Time) *state.Run {
+func (r *runner) record(id string, now time.Time) *state.Run {
 	spec := r.spec
 	run := &state.Run{
 		ID: id, Phase: state.Preparing, Fingerprint: spec.Fingerprint, Try: 1,
@@ -210,11 +212,11 @@ func (r *runner) record(id string, step *plan.Step, now time.Time) *state.Run {
 		KeySource: r.s.Keys.Kind(), Holder: r.s.Who.Who + "@" + r.s.Who.Host,
 		CostBasis: "estimated", Bounds: boundsOf(spec), Job: jobOf(spec),
 	}
-	if spec.ResumeFrom != nil {
-		run.ResumedFrom = spec.ResumeFrom.RunID
-	}
-	if step != nil && step.Action == plan.Resume && run.ResumedFrom == "" {
-		run.ResumedFrom = step.RunID
+	if from := spec.ResumeFrom; from != nil {
+		run.ResumedFrom = from.RunID
+		if from.Run == r.address {
+			run.From = from.Checkpoint()
+		}
 	}
 	return run
 }

@@ -46,7 +46,7 @@ func (g *graph) spec(step *plan.Step) (*plan.RunSpec, error) {
 func (g *graph) resume(step *plan.Step, spec *plan.RunSpec) error {
 	from := spec.ResumeFrom
 	if from == nil && step.Action == plan.Resume {
-		from = &plan.ResumeSpec{RunID: step.RunID}
+		from = &plan.ResumeSpec{Run: step.Address, RunID: step.RunID}
 		spec.ResumeFrom = from
 	}
 	if from == nil || from.Dir != "" {
@@ -60,13 +60,10 @@ func (g *graph) resume(step *plan.Step, spec *plan.RunSpec) error {
 	if run == nil && from.Run != "" {
 		run = currentRun(st, from.Run)
 	}
-	if run == nil || run.Snapshot == nil || !run.Snapshot.Local {
+	if run == nil || run.Checkpoint() == nil {
 		return noCheckpoint(from, run).at(step.Address)
 	}
-	copied := *from
-	copied.RunID, copied.Step = run.ID, run.Snapshot.Step
-	copied.Dir = filepath.ToSlash(filepath.Join(run.Dir, run.Snapshot.Path))
-	spec.ResumeFrom = &copied
+	spec.ResumeFrom = plan.ResumeAt(cmp.Or(from.Run, step.Address), run.Checkpoint())
 	return nil
 }
 

@@ -55,6 +55,8 @@ type builder struct {
 	steps    map[string]*Step      // by address
 	ended    map[string]*state.Run // the newest run that succeeded, by block; nil until it is asked for
 	buffer   []byte                // for reading files
+	// checkpoints are those that were looked at, and why each cannot be used.
+	checkpoints map[state.Checkpoint]string
 }
 
 // movable is a state whose entries can get other addresses; they themselves are

@@ -28,6 +28,9 @@ type situation struct {
 	limit state.Reason
 	// volumeGB is how large the run's network volume may be; 0: it has none.
 	volumeGB int
+	// broken says why a checkpoint cannot be used, "" where it can; nil: not
+	// looked at.
+	broken func(*state.Checkpoint) string
 }
 
 // decision is what to do and why.
@@ -35,8 +38,8 @@ type decision struct {
 	action Action
 	reason string
 	try    int
-	// resume is the run whose snapshot is used, nil if none is.
-	resume *state.Run
+	// resume is the checkpoint that is used, nil if none is.
+	resume *state.Checkpoint
 	// refused says that -replace cannot be done.
 	refused bool
 }
@@ -88,86 +91,133 @@ func (s situation) alive() decision {
 func (s situation) podLost() decision {
 	cur := s.cur
 	what := "its pod " + cur.Pod.ID + " is not in the account any more"
-	if cur.Phase == state.Preparing { // its job never ran: it gets another pod
-		return decision{action: Rerun, try: s.nextTry(), reason: fmt.Sprintf("%s; try %d", what, s.nextTry())}
-	}
 	over := *cur
 	over.Phase, over.Reason = state.Failed, state.Lost
-	if s.limit != "" {
+	if s.limit != "" && cur.Phase != state.Preparing {
 		over.Reason = s.limit
 		over.CostUSD++ // its pod has cost something
 	}
 	after := s
 	after.cur = &over
+	if cur.Phase == state.Preparing { // its job never ran: it gets another pod
+		after.rerun = ""
+	}
 	d := after.ended()
 	switch {
 	case d.action == Hold:
 		return decision{action: Attach, try: cur.Try, reason: what + ": apply writes down how it ended and what it cost; after that it is held: " + d.reason}
 	case s.replaced:
-		return decision{action: Rerun, try: s.nextTry(), reason: what + "; asked for by -replace"}
-	}
-	if d.resume != nil {
-		d.resume = cur
+		d = after.replace()
 	}
 	d.reason = what + "; " + strings.TrimPrefix(d.reason, outcome(&over)+"; ")
 	return d
 }
 
-// replace is for an ended run that is to run again by the user's wish. What
-// ended by a limit and left a snapshot goes on from there: nothing else starts
-// it again.
+// replace is for an ended run that is to run again by the user's wish. One that
+// is held goes on from its checkpoint: nothing else starts it again. One that
+// would go on by itself begins without.
 func (s situation) replace() decision {
-	if (limited(s.cur) || s.stillFull()) && s.cur.Snapshot != nil && s.fingerprint == s.cur.Fingerprint {
-		return decision{action: Resume, try: s.nextTry(), resume: s.cur,
-			reason: "asked for by -replace; goes on from " + snapshot(s.cur)}
+	d := decision{action: Rerun, try: s.nextTry(), reason: "asked for by -replace"}
+	point, problem := s.point()
+	switch {
+	case point == nil || problem != "":
+		d.reason += s.unused()
+	case s.ended().action == Hold:
+		d.action, d.resume = Resume, point
+		d.reason += "; goes on from " + s.pointWords(point)
+	case !s.done():
+		d.reason += "; begins without " + s.pointWords(point) + ", which apply goes on from without -replace"
 	}
-	return decision{action: Rerun, try: s.nextTry(), reason: "asked for by -replace"}
+	return d
 }
 
 // ended is for an ended run of which nothing is left to collect.
 func (s situation) ended() decision {
 	cur := s.cur
 	hold := func(reason string) decision { return decision{action: Hold, reason: reason, try: cur.Try} }
-	const again = "; to run it again use -replace"
-	switch {
-	case s.differs() && s.rerun == rerunManual:
-		return hold("changed (" + s.why() + "), and lifecycle.rerun is manual" + again)
-	case cur.Phase == state.Succeeded && s.differs():
-		return decision{action: Rerun, reason: s.why(), try: 1}
-	case cur.Phase == state.Succeeded && !cur.Retrieved:
-		return decision{action: Rerun, try: s.nextTry(), reason: "succeeded, but its results were never brought home and its pod is gone"}
-	case cur.Phase == state.Succeeded:
-		return decision{action: NoOp, reason: "succeeded, nothing changed", try: cur.Try}
-	case s.differs():
-		return decision{action: Rerun, reason: outcome(cur) + " before, and changed: " + s.why(), try: 1}
-	case limited(cur):
-		if cur.Snapshot != nil {
-			return hold(fmt.Sprintf("ended by a limit (%s); -replace goes on from %s", outcome(cur), snapshot(cur)))
+	if s.differs() {
+		switch {
+		case s.rerun == rerunManual:
+			return hold("changed (" + s.why() + "), and lifecycle.rerun is manual; to run it again use -replace")
+		case cur.Phase == state.Succeeded:
+			return decision{action: Rerun, reason: s.why(), try: 1}
 		}
-		return hold(fmt.Sprintf("ended by a limit (%s)%s, or change it", outcome(cur), again))
-	case s.rerun == rerunManual:
-		return hold(outcome(cur) + ", and lifecycle.rerun is manual" + again)
+		return decision{action: Rerun, reason: outcome(cur) + " before, and changed: " + s.why() + s.unused(), try: 1}
+	}
+	point, problem := s.point()
+	switch {
+	case s.done():
+		return decision{action: NoOp, reason: "succeeded, nothing changed", try: cur.Try}
+	case limited(cur):
+		return hold(fmt.Sprintf("ended by a limit (%s)%s, or change it", outcome(cur), s.again()))
+	case cur.Phase != state.Succeeded && s.rerun == rerunManual:
+		return hold(outcome(cur) + ", and lifecycle.rerun is manual" + s.again())
 	case cur.Phase == state.Cancelled && cur.Reason != state.Interrupted && cur.Reason != state.Destroyed:
-		return hold("was cancelled" + again + ", or change it")
+		return hold("was cancelled" + s.again() + ", or change it")
 	case s.stillFull():
 		return hold(fmt.Sprintf("its volume of %d GB was full, and is no larger; raise size_gb or max_volume_gb, or remove files from it and go on with -replace", cur.FullVolumeGB))
-	case s.resumable():
-		return decision{action: Resume, reason: outcome(cur) + "; goes on from " + snapshot(cur), try: s.nextTry(), resume: cur}
-	case cur.Phase == state.Stopped:
-		return hold("was stopped without a snapshot" + again + ", or change it")
-	case s.rerun == rerunOnChange:
-		return hold(outcome(cur) + ", and lifecycle.rerun is on_change" + again + ", or change it")
+	case cur.Phase == state.Stopped && point == nil:
+		return hold("was stopped without a snapshot" + s.again() + ", or change it")
+	case cur.Phase != state.Succeeded && s.rerun == rerunOnChange && (point == nil || !wentAway(cur)):
+		return hold(outcome(cur) + ", and lifecycle.rerun is on_change" + s.again() + ", or change it")
+	case point != nil && problem != "":
+		return hold(fmt.Sprintf("%s; would go on from %s, and cannot: %s; put it back, or begin without it by -replace", outcome(cur), s.pointWords(point), problem))
 	}
-	return decision{action: Rerun, reason: fmt.Sprintf("%s; try %d", outcome(cur), s.nextTry()), try: s.nextTry()}
+	what, try := outcome(cur), fmt.Sprintf("; try %d", s.nextTry())
+	if cur.Phase == state.Succeeded {
+		what, try = "succeeded, but its results were never brought home and its pod is gone", ""
+	}
+	if point == nil {
+		return decision{action: Rerun, reason: what + try, try: s.nextTry()}
+	}
+	if cur.Phase == state.Stopped {
+		try = ""
+	}
+	return decision{action: Resume, reason: what + "; goes on from " + s.pointWords(point) + try, try: s.nextTry(), resume: point}
 }
 
-// resumable reports whether an ended run goes on from its snapshot: one that
-// stopped with it, or one whose pod was taken away while a copy was here.
-func (s situation) resumable() bool {
-	cur := s.cur
-	if cur.Snapshot == nil || !cur.Snapshot.Local && !cur.Retrieved {
-		return false
+// again says how a run that is held runs again.
+func (s situation) again() string {
+	point, problem := s.point()
+	switch {
+	case point == nil:
+		return "; to run it again use -replace"
+	case problem != "":
+		return fmt.Sprintf("; to run it again use -replace, which begins without %s: %s", s.pointWords(point), problem)
 	}
+	return "; -replace goes on from " + s.pointWords(point)
+}
+
+// point is the checkpoint that the run goes on from, nil where there is none or
+// its inputs are others now; problem says why it cannot be used.
+func (s situation) point() (point *state.Checkpoint, problem string) {
+	if s.differs() {
+		return nil, ""
+	}
+	if point = s.cur.Checkpoint(); point != nil && s.broken != nil {
+		problem = s.broken(point)
+	}
+	return point, problem
+}
+
+// unused says of a checkpoint that a new run begins without, and why.
+func (s situation) unused() string {
+	point := s.cur.Checkpoint()
+	if point == nil || s.done() {
+		return ""
+	}
+	if s.differs() {
+		return fmt.Sprintf("; %s is not used, as it is from before that; overbrainer run accept says that it still fits", s.pointWords(point))
+	}
+	_, problem := s.point()
+	return fmt.Sprintf("; begins without %s: %s", s.pointWords(point), problem)
+}
+
+// done reports whether the run succeeded and its results came home.
+func (s situation) done() bool { return s.cur.Phase == state.Succeeded && s.cur.Retrieved }
+
+// wentAway reports whether a run ended through no fault of its job.
+func wentAway(cur *state.Run) bool {
 	return cur.Phase == state.Stopped || cur.Reason == state.TakenAway || cur.Reason == state.Lost || cur.Reason == state.DiskFull
 }
 
@@ -221,13 +271,15 @@ func outcome(run *state.Run) string {
 	return s
 }
 
-func snapshot(run *state.Run) string {
-	s := fmt.Sprintf("the snapshot of step %d of run %s", run.Snapshot.Step, run.ID)
-	if !run.Snapshot.At.IsZero() {
-		s += ", taken " + run.Snapshot.At.UTC().Format("2006-01-02 15:04:05") + " UTC"
-		if run.EndedAt != nil && run.EndedAt.After(run.Snapshot.At) {
-			s += fmt.Sprintf(" (%s before the end, which is lost)", run.EndedAt.Sub(run.Snapshot.At).Round(1e9))
-		}
+// pointWords names a checkpoint, and what is lost where it is the run's own.
+func (s situation) pointWords(point *state.Checkpoint) string {
+	text := fmt.Sprintf("the snapshot of step %d of run %s", point.Step, point.RunID)
+	if point.At.IsZero() {
+		return text
 	}
-	return s
+	text += ", taken " + point.At.UTC().Format("2006-01-02 15:04:05") + " UTC"
+	if end := s.cur.EndedAt; end != nil && end.After(point.At) && point.RunID == s.cur.ID {
+		text += fmt.Sprintf(" (%s before the end, which is lost)", end.Sub(point.At).Round(1e9))
+	}
+	return text
 }

@@ -14,6 +14,8 @@ func TestWhenARunRunsAgain(t *testing.T) {
 	end := at.Add(10 * time.Minute)
 	pod := func(s state.PodState) *state.Pod { return &state.Pod{ID: "pod1", State: s} }
 	snap := &state.Snapshot{Step: 40, At: at, Local: true}
+	from := &state.Checkpoint{RunID: "r0", Step: 11, At: at}
+	missing := func(*state.Checkpoint) string { return "it is away" }
 	for _, test := range []struct {
 		name   string
 		run    *state.Run
@@ -56,6 +58,35 @@ func TestWhenARunRunsAgain(t *testing.T) {
 		{"stopped for a full volume, replaced", &state.Run{Phase: state.Stopped, Reason: state.DiskFull, Snapshot: snap, Retrieved: true, FullVolumeGB: 10},
 			func(s *situation) { s.volumeGB, s.replaced = 10, true }, Resume, "step 40"},
 		{"stopped for a full container disk", &state.Run{Phase: state.Stopped, Reason: state.DiskFull, Snapshot: snap, Retrieved: true}, nil, Resume, "step 40"},
+		{"stopped with a snapshot, changed", &state.Run{Phase: state.Stopped, Reason: state.UserStopped, Snapshot: snap, Retrieved: true},
+			func(s *situation) { s.fingerprint, s.changed = "f2", []string{"env N"} }, Rerun, "env N changed; the snapshot of step 40 of run r1, taken 2026-01-02 03:04:05 UTC is not used, as it is from before that"},
+		{"stopped with a snapshot, replaced", &state.Run{Phase: state.Stopped, Reason: state.UserStopped, Snapshot: snap, Retrieved: true},
+			func(s *situation) { s.replaced = true }, Rerun, "begins without the snapshot of step 40 of run r1"},
+		{"stopped with a snapshot, manual, replaced", &state.Run{Phase: state.Stopped, Reason: state.UserStopped, Snapshot: snap, Retrieved: true},
+			func(s *situation) { s.replaced, s.rerun = true, "manual" }, Resume, "goes on from the snapshot of step 40"},
+		{"crashed, snapshot here", &state.Run{Phase: state.Failed, Reason: state.ExitCode, ExitCode: &code, Snapshot: snap}, nil, Resume, "failed with exit code 3; goes on from the snapshot of step 40"},
+		{"crashed, snapshot here, only on change", &state.Run{Phase: state.Failed, Reason: state.ExitCode, Snapshot: snap},
+			func(s *situation) { s.rerun = "on_change" }, Hold, "rerun is on_change; -replace goes on from the snapshot of step 40"},
+		{"crashed, snapshot here, changed", &state.Run{Phase: state.Failed, Reason: state.ExitCode, Snapshot: snap}, func(s *situation) { s.fingerprint = "f2" }, Rerun, "step 40 of run r1, taken 2026-01-02 03:04:05 UTC is not used"},
+		{"succeeded with a snapshot, replaced", &state.Run{Phase: state.Succeeded, Snapshot: snap, Retrieved: true}, func(s *situation) { s.replaced = true }, Rerun, "asked for by -replace"},
+		{"resumed, nothing in stock", &state.Run{Phase: state.Failed, Reason: state.NoCapacity, From: from}, nil, Resume, "failed (no_capacity); goes on from the snapshot of step 11 of run r0, taken 2026-01-02 03:04:05 UTC; try 2"},
+		{"resumed, crashed", &state.Run{Phase: state.Failed, Reason: state.ExitCode, From: from}, nil, Resume, "step 11 of run r0"},
+		{"resumed, crashed after a snapshot of its own", &state.Run{Phase: state.Failed, Reason: state.ExitCode, From: from, Snapshot: snap}, nil, Resume, "step 40 of run r1"},
+		{"resumed, interrupted", &state.Run{Phase: state.Failed, Reason: state.Interrupted, From: from}, nil, Resume, "step 11 of run r0"},
+		{"resumed, stopped without saving itself", &state.Run{Phase: state.Stopped, Reason: state.UserStopped, From: from}, nil, Resume, "step 11 of run r0"},
+		{"resumed, past its cap", &state.Run{StartedAt: &at, Phase: state.Failed, Reason: state.CostCap, From: from}, nil, Hold, "-replace goes on from the snapshot of step 11 of run r0"},
+		{"resumed, past its cap, replaced", &state.Run{StartedAt: &at, Phase: state.Failed, Reason: state.CostCap, From: from}, func(s *situation) { s.replaced = true }, Resume, "step 11 of run r0"},
+		{"resumed, cancelled", &state.Run{Phase: state.Cancelled, Reason: state.UserCancelled, From: from}, nil, Hold, "was cancelled; -replace goes on from the snapshot of step 11"},
+		{"resumed, nothing in stock, changed", &state.Run{Phase: state.Failed, Reason: state.NoCapacity, From: from}, func(s *situation) { s.fingerprint = "f2" }, Rerun, "step 11 of run r0, taken 2026-01-02 03:04:05 UTC is not used"},
+		{"resumed, pod gone in its boot", &state.Run{Phase: state.Preparing, Pod: pod(state.PodProvisioning), From: from}, func(s *situation) { s.lost = true }, Resume, "pod1 is not in the account any more; goes on from the snapshot of step 11"},
+		{"resumed, pod gone", &state.Run{Phase: state.Running, Pod: pod(state.PodRunning), From: from}, func(s *situation) { s.lost = true }, Resume, "step 11"},
+		{"resumed, succeeded, results lost", &state.Run{Phase: state.Succeeded, From: from}, nil, Resume, "never brought home and its pod is gone; goes on from the snapshot of step 11"},
+		{"stopped, snapshot not here", &state.Run{Phase: state.Stopped, Reason: state.UserStopped, Snapshot: snap, Retrieved: true},
+			func(s *situation) { s.broken = missing }, Hold, "would go on from the snapshot of step 40 of run r1, taken 2026-01-02 03:04:05 UTC, and cannot: it is away; put it back"},
+		{"stopped, snapshot not here, replaced", &state.Run{Phase: state.Stopped, Reason: state.UserStopped, Snapshot: snap, Retrieved: true},
+			func(s *situation) { s.broken, s.replaced = missing, true }, Rerun, "begins without the snapshot of step 40 of run r1, taken 2026-01-02 03:04:05 UTC: it is away"},
+		{"past its cap, snapshot not here", &state.Run{StartedAt: &at, Phase: state.Stopped, Reason: state.CostCap, Snapshot: snap, Retrieved: true},
+			func(s *situation) { s.broken = missing }, Hold, "-replace, which begins without the snapshot of step 40"},
 		{"running", &state.Run{Phase: state.Running, Pod: pod(state.PodRunning)}, nil, Attach, "goes on"},
 		{"running, changed", &state.Run{Phase: state.Running, Pod: pod(state.PodRunning)},
 			func(s *situation) { s.fingerprint, s.changed = "f2", []string{"command"} }, Attach, "runs again after it ended: command changed"},

@@ -29,7 +29,7 @@ func (b *builder) planRun(run *config.Run) *Step {
 		cur: cur, fingerprint: run.Fingerprint, rerun: run.Lifecycle.Rerun,
 		replaced: namesAny(b.in.Replace, run.Address), waitsFor: b.pendingOf(run),
 		lost: cur != nil && b.isLost(run.Target.Provider, cur), stopped: cur != nil && b.isStopped(run.Target.Provider, cur),
-		volumeGB: b.roomGB(run),
+		volumeGB: b.roomGB(run), broken: b.checkpointProblem,
 	}
 	if cur != nil {
 		s.limit = limitPassed(cur, b.in.Now)
@@ -53,7 +53,7 @@ func (b *builder) planRun(run *config.Run) *Step {
 		step.ChangedInputs = []string{}
 	}
 	if d.action == Resume {
-		spec.ResumeFrom = resumeSpec(run.Address, d.resume)
+		spec.ResumeFrom = ResumeAt(run.Address, d.resume)
 	}
 	b.price(step, run, cur)
 	if d.action == Attach && cur.Phase == state.Running && (s.lost || s.stopped) {

@@ -225,10 +225,13 @@ type SnapshotSpec struct {
 
 // ResumeSpec names a checkpoint to start from.
 type ResumeSpec struct {
-	Run   string `json:"run,omitempty"`    // address of another run
-	RunID string `json:"run_id,omitempty"` // of the stopped run
-	Dir   string `json:"dir,omitempty"`    // local checkpoint, relative to the project
-	Step  int64  `json:"step,omitempty"`
+	Run   string    `json:"run,omitempty"`    // address of the run that left it
+	RunID string    `json:"run_id,omitempty"` // of that run
+	Dir   string    `json:"dir,omitempty"`    // local checkpoint, relative to the project
+	Step  int64     `json:"step,omitempty"`
+	At    time.Time `json:"at,omitzero"` // when it was taken
+	// SHA256 is that of the list of its files as they were verified.
+	SHA256 string `json:"sha256,omitempty"`
 }
 
 // Offer is one GPU type that a run could be placed on, in the order tried.

@@ -61,7 +61,7 @@ func (r *Run) Copy() *Run {
 		c.Pod = p
 	}
 	c.Strays, c.Secrets = slices.Clone(r.Strays), slices.Clone(r.Secrets)
-	c.Snapshot = fresh(r.Snapshot)
+	c.Snapshot, c.From = fresh(r.Snapshot), fresh(r.From)
 	c.Metrics = maps.Clone(r.Metrics)
 	return &c
 }

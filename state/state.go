@@ -167,6 +167,10 @@ type Run struct {
 	Settled bool `json:"settled,omitempty"`
 
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
+	// From is the checkpoint of an earlier run of this address that the run went
+	// on from; nil: it began at its beginning, or from another address's. It stays
+	// the newest there is until the run leaves one of its own.
+	From *Checkpoint `json:"from,omitempty"`
 	// FullVolumeGB is the size of the network volume that was full when the run
 	// ended because of that; 0 where it ended otherwise.
 	FullVolumeGB int `json:"full_volume_gb,omitempty"`
@@ -346,6 +350,17 @@ type Snapshot struct {
 	At     time.Time `json:"at"`
 	// Local says that the checkpoint is in the run's local directory, verified.
 	Local bool `json:"local"`
+	// SHA256 is that of the list of its verified files; "" where it is not known.
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// Checkpoint is a snapshot that is here, and whose it is.
+type Checkpoint struct {
+	RunID  string    `json:"run_id"`
+	Dir    string    `json:"dir"` // relative to the project
+	Step   int64     `json:"step"`
+	At     time.Time `json:"at,omitzero"`
+	SHA256 string    `json:"sha256,omitempty"` // as the Snapshot's
 }
 
 // Volume is a network volume, ours (Managed) or adopted by its ID.

@@ -112,6 +112,9 @@ func (p *printer) run(run *state.Run, current bool, look Look) {
 	if s := run.Snapshot; s != nil {
 		p.attribute("snapshot", fmt.Sprintf("%s (step %d, %s)", s.Path, s.Step, s.Reason))
 	}
+	if c := run.From; c != nil {
+		p.attribute("went on", fmt.Sprintf("from step %d of run %s", c.Step, clean(c.RunID)))
+	}
 	if len(run.Metrics) > 0 {
 		var parts []string
 		for _, k := range sortedKeys(run.Metrics) {
