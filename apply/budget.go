@@ -112,10 +112,10 @@ func purseFor(st *state.State, run *state.Run, rate float64, t Timing) (purse, e
 		left := st.BudgetLeft(b.Cap, b.MaxTotalUSD, run.ID)
 		p.usd = math.Min(p.usd, left)
 		p.reserve = math.Min(worst, left)
-		if worst > left && left < rate*t.Nominal(t.MinCapTime).Hours() {
+		if least := t.Nominal(t.MinCapTime); worst > left && left < rate*least.Hours() {
 			spending := st.Spending(b.Cap, run.ID)
-			return p, failf("budget", "%s allows %s in all (%s): %s is spent and %s reserved for other runs, which leaves %s for one that may cost %s",
-				b.Cap, money.USD(b.MaxTotalUSD), b.Where, money.USD(spending.SpentUSD+run.CostUSD), money.USD(spending.ReservedUSD), money.USD(left), money.USD(worst))
+			return p, failf("budget", "%s allows %s in all (%s): %s is spent and %s reserved for other runs, which leaves %s. That buys %.0f minutes of a pod at %s an hour; a run that may cost more than is left, here %s, does not start for less than %.0f minutes",
+				b.Cap, money.USD(b.MaxTotalUSD), b.Where, money.USD(spending.SpentUSD+run.CostUSD), money.USD(spending.ReservedUSD), money.USD(left), left/rate*60, money.Price(rate), sumWords(worst), least.Minutes())
 		}
 		if !math.IsInf(worst, 1) {
 			p.usd = math.Min(p.usd, p.reserve)
@@ -132,6 +132,27 @@ func purseFor(st *state.State, run *state.Run, rate float64, t Timing) (purse, e
 			money.USD(math.Max(0, p.usd)), money.Price(rate), b.MaxCostUSD, b.MaxTotalUSD, b.Where, money.USD(run.CostUSD))
 	}
 	return p, nil
+}
+
+// needMoney looks whether what is left of the cap's total lets the run begin on
+// any offer, before there is a run that could only fail.
+func (r *runner) needMoney(offers []plan.Offer) error {
+	if r.spec.Cap.MaxTotalUSD <= 0 || r.spec.Target.Free || len(offers) == 0 {
+		return nil
+	}
+	st, err := r.s.read()
+	if err != nil {
+		return err
+	}
+	run := r.record("", r.now())
+	for _, o := range offers {
+		if rate := r.offerRate(o); rate > 0 {
+			if _, err = purseFor(st, run, rate, r.t); CodeOf(err) != "budget" {
+				return nil // it begins, or says itself why it does not
+			}
+		}
+	}
+	return err
 }
 
 // capTimes gives when the purse asks for a snapshot and when it is empty, both
@@ -172,6 +193,14 @@ func (r *runner) offerRate(o plan.Offer) float64 {
 		return 0
 	}
 	return *o.PriceUSD + r.diskUSD
+}
+
+// sumWords writes a sum that may have no bound.
+func sumWords(usd float64) string {
+	if math.IsInf(usd, 1) {
+		return "any sum"
+	}
+	return money.USD(usd)
 }
 
 func round4(usd float64) float64 { return math.Round(usd*10000) / 10000 }

@@ -102,6 +102,9 @@ func (r *runner) fromStart(offers []plan.Offer) RunOutcome {
 	if err := r.needCheckpoint(); err != nil {
 		return r.s.notBegun(r.address, err)
 	}
+	if err := r.needMoney(offers); err != nil {
+		return r.s.notBegun(r.address, err)
+	}
 	if err := r.begin(); err != nil {
 		return r.s.notBegun(r.address, err)
 	}

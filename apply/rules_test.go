@@ -336,6 +336,32 @@ func TestDependants(t *testing.T) {
 	})
 }
 
+// A cap that is used up keeps nobody from following what goes on; what would
+// have to begin is told, and there is no run of it that could only fail.
+func TestAnEmptyCapHoldsOnlyWhatBegins(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		shared := func() *plan.RunSpec {
+			s := spec()
+			s.Cap.MaxCostUSD, s.Cap.MaxTotalUSD = 0.4, 0.4
+			return s
+		}
+		w.apply(planOf(plan.Run, map[string]*plan.RunSpec{"run.a": shared()}), Options{Detach: true})
+		p := planOf(plan.Attach, map[string]*plan.RunSpec{"run.a": shared(), "run.b": shared()})
+		p.Steps[1].Action = plan.Run
+		out := w.apply(p, Options{})
+		if a := w.run("run.a"); a.Phase != state.Succeeded || !a.Retrieved {
+			t.Errorf("%s %s", a.Phase, a.Message)
+		}
+		if out.Class != Failure || len(out.Runs) != 2 || CodeOf(out.Runs[1].Err) != "budget" || w.run("run.b") != nil {
+			t.Errorf("class %d, %+v, %+v", out.Class, out.Runs, w.run("run.b"))
+		}
+		if text := out.Runs[1].Err.Error(); !strings.Contains(text, "which leaves $0.00. That buys 0 minutes") || !strings.Contains(text, "here $0.40, does not start for less than 30 minutes") {
+			t.Error(text)
+		}
+		w.clean()
+	})
+}
+
 func TestWaitForStock(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.mem.Fail(providertest.Fault{Op: "CreatePod", Times: 12, Err: providertest.Error(providers.Capacity, "create pod", "none")})

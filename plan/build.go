@@ -54,9 +54,11 @@ type builder struct {
 	resolved []*resolved           // in the order they were met
 	steps    map[string]*Step      // by address
 	ended    map[string]*state.Run // the newest run that succeeded, by block; nil until it is asked for
+	lost     map[string]bool       // by run: its pod is not in the account any more
 	buffer   []byte                // for reading files
 	// checkpoints are those that were looked at, and why each cannot be used.
 	checkpoints map[state.Checkpoint]string
+	empty       []emptyCap // of which nothing is left
 }
 
 // movable is a state whose entries can get other addresses; they themselves are

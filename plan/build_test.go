@@ -457,10 +457,42 @@ provider "runpod" {}
 	if plan := p.plan(); *plan.Cost.MaxUSD != 0.25 || plan.Cost.SpentUSD["cap.shared"] != 0.75 {
 		t.Errorf("cost %+v", plan.Cost)
 	}
+	said(t, plan, "warning", "it has to buy half an hour of its pod")
 	p.state.Spend["cap.shared"] = state.Spend{USD: 1.2, Runs: 1}
 	if plan := p.plan(); plan.Applyable {
 		t.Error("can be applied with nothing left")
 	}
+	// What goes on and what has ended does not wait for more money.
+	p.state.Spend["cap.shared"] = state.Spend{}
+	live := p.did(`run.both["a"]`, func(r *state.Run) {
+		r.Phase, r.EndedAt, r.Retrieved, r.CostUSD, r.Bounds.Cap, r.ReservedUSD = state.Running, nil, false, 0, "cap.shared", 1
+		r.Pod = &state.Pod{ID: "pod1", State: state.PodRunning, RateUSD: 0.40, CreatedAt: testNow.Add(-time.Hour)}
+	})
+	p.pods = []providers.Pod{{ID: "pod1", Status: providers.Running, RatePerHour: 0.40}}
+	plan = p.plan()
+	said(t, plan, "warning", "nothing is left under cap.shared", "$0.40 is spent and $0.60 reserved", `nothing is rented for run.both["b"]`)
+	if a, b := one(t, plan, `run.both["a"]`), one(t, plan, `run.both["b"]`); !plan.Applyable || a.Action != Attach || b.Action != Run || !strings.Contains(b.Reason, "begins only if something is left under cap.shared") {
+		t.Errorf("applyable %v: %s, %s %q", plan.Applyable, a.Action, b.Action, b.Reason)
+	}
+	live.Phase, live.Pod.State = state.Failed, state.PodAwaiting
+	if plan = p.plan(); !plan.Applyable || one(t, plan, `run.both["a"]`).Action != Collect {
+		t.Errorf("applyable %v", plan.Applyable)
+	}
+	// A pod that is gone bills no more, and reserves nothing.
+	live.Phase, live.Pod.State, p.pods = state.Running, state.PodRunning, nil
+	p.input = func(in *Input) {
+		in.UnseenEnd = func(provider string, run *state.Run) (time.Time, bool) {
+			if provider != "runpod" {
+				t.Errorf("asked of %q", provider)
+			}
+			return run.Pod.CreatedAt.Add(30 * time.Minute), true
+		}
+	}
+	plan = p.plan()
+	if got := plan.Cost.SpentUSD["cap.shared"]; got != 0.2 {
+		t.Errorf("spent %v", got)
+	}
+	said(t, plan, "warning", "cap.shared allows less", "$0.20 is spent and $0.00 reserved")
 }
 
 func TestLiveRuns(t *testing.T) {

@@ -29,6 +29,10 @@ type Input struct {
 	// FreshPod is how young a pod of a provider must be for its absence from
 	// the account to mean nothing yet, in real time. Nil: a minute.
 	FreshPod func(provider string) time.Duration
+	// UnseenEnd is until when the pod of a run is reckoned to have billed that
+	// is gone and whose end nobody saw; false where nothing bounds it. Nil: until
+	// now.
+	UnseenEnd func(provider string, run *state.Run) (time.Time, bool)
 	// Secrets reads the names of the account's secrets. Nil: not looked at.
 	Secrets func(ctx context.Context, provider string) ([]providers.Secret, error)
 	// Volumes and Templates read those of the account. Nil: what hangs on them

@@ -64,7 +64,9 @@ func TestResumeFrom(t *testing.T) {
 	})
 	t.Run("a source that went on from one and left none", func(t *testing.T) {
 		p := newProject(t, base+longer)
-		p.did("run.train", func(r *state.Run) { r.From = &state.Checkpoint{RunID: "r0", Dir: "runs/r0/output/checkpoint-65", Step: 65} })
+		p.did("run.train", func(r *state.Run) {
+			r.From = &state.Checkpoint{RunID: "r0", Dir: "runs/r0/output/checkpoint-65", Step: 65}
+		})
 		p.write("runs/r0/output/checkpoint-65/state", "65")
 		plan := p.plan()
 		quiet(t, plan)

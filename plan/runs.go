@@ -58,6 +58,9 @@ func (b *builder) planRun(run *config.Run) *Step {
 	b.price(step, run, cur)
 	if d.action == Attach && cur.Phase == state.Running && (s.lost || s.stopped) {
 		step.Cost.HourlyUSD, step.Cost.Unbounded = usd(0), "" // it goes on no more
+		if s.lost {
+			step.Cost.MaxUSD = usd(b.spentBy(run.Target.Provider, cur))
+		}
 	}
 	b.checkResults(step, run, cur)
 	return step
@@ -140,11 +143,26 @@ func (b *builder) currentRun(addr string) *state.Run {
 }
 
 // isLost reports whether a run's pod is not in the account any more: not
-// in the list, and not known when asked for by its ID.
+// in the list, and not known when asked for by its ID, which is done once.
 func (b *builder) isLost(provider string, run *state.Run) bool {
+	if run.Pod == nil || run.Pod.Gone() {
+		return false
+	}
+	lost, known := b.lost[run.ID]
+	if !known {
+		if b.lost == nil {
+			b.lost = map[string]bool{}
+		}
+		lost = b.lookForPod(provider, run)
+		b.lost[run.ID] = lost
+	}
+	return lost
+}
+
+func (b *builder) lookForPod(provider string, run *state.Run) bool {
 	pod := run.Pod
 	a := b.account(provider)
-	if pod == nil || pod.Gone() || a.pods == nil || a.pod(pod.ID) != nil || b.in.Now.Sub(pod.CreatedAt) < b.freshPod(provider) {
+	if a.pods == nil || a.pod(pod.ID) != nil || b.in.Now.Sub(pod.CreatedAt) < b.freshPod(provider) {
 		return false
 	}
 	if b.in.Pod == nil {

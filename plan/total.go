@@ -2,10 +2,12 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
 	"github.com/overbrainer/overbrainer/internal/money"
+	"github.com/overbrainer/overbrainer/state"
 )
 
 // spends reports whether a step may cost money from now on.
@@ -27,10 +29,10 @@ func (b *builder) total() {
 	c := &b.p.Cost
 	c.SpentUSD = map[string]float64{}
 	for addr := range b.in.Config.Caps {
-		c.SpentUSD[addr] = *usd(b.st.SpentUSD(addr, b.in.Now))
+		c.SpentUSD[addr] = *usd(b.spending(addr).SpentUSD)
 	}
 	for addr := range b.st.Spend {
-		c.SpentUSD[addr] = *usd(b.st.SpentUSD(addr, b.in.Now))
+		c.SpentUSD[addr] = *usd(b.spending(addr).SpentUSD)
 	}
 
 	hourly, expected, storage := 0.0, 0.0, 0.0
@@ -59,6 +61,7 @@ func (b *builder) total() {
 	for _, addr := range sortedKeys(byCap) {
 		c.MaxUSD = sum(c.MaxUSD, b.mostUnder(addr, byCap[addr]))
 	}
+	b.saysEmpty()
 	for _, p := range []**float64{&c.MaxUSD, &c.HourlyUSD, &c.ExpectedUSD, &c.MonthlyStorageUSD} {
 		if *p != nil {
 			*p = usd(**p)
@@ -110,11 +113,11 @@ func (b *builder) mostUnder(addr string, steps []*Step) *float64 {
 	if total <= 0 {
 		return most
 	}
-	left := total - b.st.Spending(addr, "").SpentUSD
+	left := total - b.spending(addr).SpentUSD
 	for _, s := range steps {
 		if s.Action == Attach || s.Action == Collect {
-			if _, run := b.st.FindRun(s.RunID); run != nil {
-				left += run.CostUSD // their most is what they cost in all
+			if at, run := b.st.FindRun(s.RunID); run != nil {
+				left += b.spentBy(b.st.Resources[at].Provider, run) // their most is what they cost in all
 			}
 		}
 	}
@@ -128,29 +131,87 @@ func (b *builder) mostUnder(addr string, steps []*Step) *float64 {
 
 // saysTotal tells when a cap's total is what holds the runs of a plan back.
 func (b *builder) saysTotal(addr string, steps []*Step, total float64, most *float64) {
-	starts := 0
-	for _, s := range steps {
-		if s.Begins() {
-			starts++
-		}
-	}
-	if starts == 0 {
+	steps = slices.DeleteFunc(slices.Clone(steps), func(s *Step) bool { return !s.Begins() })
+	if len(steps) == 0 {
 		return
 	}
-	sums := b.st.Spending(addr, "")
-	left := b.st.BudgetLeft(addr, total, "")
+	sums := b.spending(addr)
 	may := "an unknown sum"
 	if most != nil {
 		may = money.USD(*most)
 	}
-	summary := fmt.Sprintf("%s allows less than its runs may cost", addr)
-	detail := fmt.Sprintf("max_total_usd is %s, of which %s is spent and %s reserved by runs that may still bill. The runs of this plan may cost %s; each is bounded to what is left when it starts, and one for which too little is left does not start.", money.USD(total), money.USD(sums.SpentUSD), money.USD(sums.ReservedUSD), may)
-	rng := b.capRange(addr, "max_total_usd")
-	if left <= 0 {
-		b.errorAt(rng, fmt.Sprintf("nothing is left under %s", addr), detail+" Raise max_total_usd to go on.")
+	detail := fmt.Sprintf("max_total_usd is %s, of which %s is spent and %s reserved by runs that may still bill.", money.USD(total), money.USD(sums.SpentUSD), money.USD(sums.ReservedUSD))
+	if sums.Total() >= total {
+		b.empty = append(b.empty, emptyCap{addr, detail, steps})
 		return
 	}
-	b.warnAt(rng, summary, detail)
+	b.warnAt(b.capRange(addr, "max_total_usd"), addr+" allows less than its runs may cost",
+		fmt.Sprintf("%s The runs of this plan may cost %s; each is bounded to what is left when it starts. Where that is less than its own limits allow it has to buy half an hour of its pod, or the run does not start.", detail, may))
+}
+
+// emptyCap is a cap of which nothing is left, and the steps that would begin
+// under it.
+type emptyCap struct {
+	addr, detail string
+	steps        []*Step
+}
+
+// saysEmpty tells which runs do not begin because nothing is left for them. That
+// is an error only where the plan would do nothing else: what goes on and what
+// has ended must not wait for it.
+func (b *builder) saysEmpty() {
+	without := map[*Step]bool{}
+	for _, e := range b.empty {
+		for _, s := range e.steps {
+			without[s] = true
+		}
+	}
+	more := slices.ContainsFunc(b.p.Steps, func(s *Step) bool { return (s.Action.Changes() || s.Action == Attach) && !without[s] })
+	for _, e := range b.empty {
+		at := b.capRange(e.addr, "max_total_usd")
+		if !more {
+			b.errorAt(at, "nothing is left under "+e.addr, e.detail+" Raise max_total_usd to go on.")
+			continue
+		}
+		var names []string
+		for _, s := range e.steps {
+			names = append(names, s.Address)
+			s.Reason += "; begins only if something is left under " + e.addr + " by then"
+		}
+		if len(names) > maxNamed {
+			names = append(names[:maxNamed:maxNamed], fmt.Sprintf("%d more", len(names)-maxNamed))
+		}
+		b.warnAt(at, "nothing is left under "+e.addr,
+			fmt.Sprintf("%s What goes on is followed and what has ended is collected; nothing is rented for %s, unless a run ends before that and leaves something. Raise max_total_usd to go on.", e.detail, strings.Join(names, ", ")))
+	}
+}
+
+// spending is what is used of a cap's total as far as the account tells: a pod
+// that is gone bills no more, and what it had reserved is free.
+func (b *builder) spending(addr string) state.Spending {
+	sums := state.Spending{SpentUSD: b.st.Spend[addr].USD}
+	b.st.EachRun(func(at string, run *state.Run) {
+		if run.Bounds.Cap != addr || run.Settled {
+			return
+		}
+		spent := b.spentBy(b.st.Resources[at].Provider, run)
+		sums.SpentUSD += spent
+		if !b.lost[run.ID] {
+			sums.ReservedUSD += max(0, run.ReservedUSD-(spent-run.CostUSD))
+		}
+	})
+	return sums
+}
+
+// spentBy is what a run has cost until now, or until its pod that is gone was.
+func (b *builder) spentBy(provider string, run *state.Run) float64 {
+	until := b.in.Now
+	if b.in.UnseenEnd != nil && b.isLost(provider, run) {
+		if end, bounded := b.in.UnseenEnd(provider, run); bounded && end.Before(until) {
+			until = end
+		}
+	}
+	return run.SpentUSD(until)
 }
 
 // sum adds two amounts; unknown stays unknown.
