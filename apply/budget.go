@@ -135,15 +135,26 @@ func purseFor(st *state.State, run *state.Run, rate float64, t Timing) (purse, e
 }
 
 // needMoney looks whether what is left of the cap's total lets the run begin on
-// any offer, before there is a run that could only fail.
+// any offer, before there is a run that could only fail: one of which that was so
+// when the command began, and is so now. Those that take it from one another
+// within a command are told by their runs.
 func (r *runner) needMoney(offers []plan.Offer) error {
-	if r.spec.Cap.MaxTotalUSD <= 0 || r.spec.Target.Free || len(offers) == 0 {
+	if r.spec.Cap.MaxTotalUSD <= 0 || r.spec.Target.Free || r.s.atStart == nil {
+		return nil
+	}
+	if r.poorIn(r.s.atStart, offers) == nil {
 		return nil
 	}
 	st, err := r.s.read()
 	if err != nil {
 		return err
 	}
+	return r.poorIn(st, offers)
+}
+
+// poorIn is why no offer can be begun with what is left in a state, nil where one
+// can.
+func (r *runner) poorIn(st *state.State, offers []plan.Offer) (err error) {
 	run := r.record("", r.now())
 	for _, o := range offers {
 		if rate := r.offerRate(o); rate > 0 {

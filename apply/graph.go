@@ -93,13 +93,14 @@ func (g *graph) breakCycles() {
 	}
 }
 
-// priorResults are those of runs that ended before this command.
+// priorResults are those of runs that ended before this command, and what there
+// was then.
 func (g *graph) priorResults() {
 	st, err := g.s.read()
 	if err != nil {
 		return
 	}
-	g.done = g.s.results(st)
+	g.done, g.s.atStart = g.s.results(st), st
 }
 
 func (g *graph) visit(n *node) {

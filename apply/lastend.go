@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -62,23 +63,57 @@ func LastEnd(run *state.Run, t Timing) (end time.Time, bounded bool) {
 	return end, bounded
 }
 
-// unseenEnd is until when a pod is reckoned to have billed whose end nobody
-// saw: the latest moment at which its guard can have ended it, and one look of
-// the guard more. Nothing earlier is known.
+// UnseenEnd is until when the pod of a run is reckoned to have billed that is
+// gone and whose end nobody saw: the latest moment at which its guard can have
+// ended it, and one look of the guard more; bounded is false where nothing earlier
+// than now is known. A pod that nobody saw get ready had no job and no transfer:
+// its guard waits boot_grace from its start, for which ready_timeout allows.
+func UnseenEnd(run *state.Run, t Timing) (end time.Time, bounded bool) {
+	if end, bounded = LastEnd(run, t); run.Pod == nil {
+		return end, bounded
+	}
+	if b, pod := run.Bounds, run.Pod; run.StartedAt == nil && pod.ReadyAt == nil && pod.State != state.PodLaunching && b.BootGraceS > 0 {
+		boot := run.Pod.CreatedAt.Add(t.Seconds(cmp.Or(b.ReadyTimeoutS, defaultReadyS) + b.BootGraceS))
+		if !bounded || boot.Before(end) {
+			end, bounded = boot, true
+		}
+	}
+	if seen := run.Pod.SeenAt; seen != nil && seen.After(end) {
+		end = *seen
+	}
+	return end.Add(t.GuardInterval), bounded
+}
+
+// unseenEnd is UnseenEnd by all that is known here, and now at the latest.
 func (r *runner) unseenEnd() time.Time {
 	now := r.now()
-	end, bounded := LastEnd(r.run, r.t)
+	end, bounded := UnseenEnd(r.run, r.t)
 	if !bounded {
 		return now
 	}
-	end = end.Add(r.t.GuardInterval)
 	if end.Before(r.lastSeen) {
 		end = r.lastSeen
+	}
+	if down := r.unansweredAt.Add(r.t.GuardInterval); end.Before(down) && !r.unansweredAt.IsZero() {
+		end = down
 	}
 	if end.After(now) {
 		return now
 	}
 	return end
+}
+
+// unanswered takes in that the provider does not answer. Long after the pod's
+// last bound that says nothing of its end.
+func (r *runner) unanswered() {
+	now := r.now()
+	end, bounded := UnseenEnd(r.run, r.t)
+	if bounded && end.Before(r.unansweredAt) {
+		end = r.unansweredAt
+	}
+	if !bounded || !now.After(end.Add(r.t.DeadlineMargin)) {
+		r.unansweredAt = now
+	}
 }
 
 // stoppedAt is until when a pod is reckoned to have billed that is there and

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -161,7 +162,7 @@ func TestRetrievedPodCountsToItsMark(t *testing.T) {
 		for range 2 { // the faults of the first may last
 			w.apply(w.replan(oneSpec()), Options{})
 		}
-		if run = w.run("run.train"); run.CostUSD < marked || run.CostUSD > marked+0.01 {
+		if run = w.run("run.train"); run.CostUSD < marked || run.CostUSD > marked+0.02 { // for so long the provider did not answer
 			t.Errorf("recorded %v, want %v", run.CostUSD, marked)
 		}
 		w.clean()
@@ -282,5 +283,87 @@ func TestSweepSaysWhatItLeaves(t *testing.T) {
 			t.Error(err)
 		}
 		w.clean()
+	})
+}
+
+// A pod whose client died while it booted had no job: it counts as long as it
+// may boot and its guard waits for one, not until its deadline.
+func TestUnseenEndOfABoot(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		s := spec()
+		s.Cap.BootGraceS = 600
+		w.boot = func(n int, p *fakePod) {
+			if n == 1 {
+				p.bootTime = time.Hour
+			}
+		}
+		g := &grim{}
+		e := w.mortal(g)
+		go func() {
+			time.Sleep(time.Minute)
+			g.mu.Lock()
+			g.dead = true
+			g.mu.Unlock()
+			g.end <- struct{}{}
+			g.end <- struct{}{}
+		}()
+		_, _ = e.Apply(t.Context(), oneRun(s), Options{})
+		w.dead[w.pid] = true
+		pod := w.run("run.train").Pod
+		if pod == nil || pod.State != state.PodProvisioning {
+			t.Fatalf("%+v", pod)
+		}
+		time.Sleep(15 * time.Minute)
+		w.mem.Take(pod.ID)
+		time.Sleep(24 * time.Hour)
+		w.apply(w.replan(map[string]*plan.RunSpec{"run.train": s}), Options{})
+		run := w.run("run.train")
+		if hours := run.Attempts[0].CostUSD / pod.HourUSD() * 60; run.Phase != state.Succeeded || hours < 25.9 || hours > 26.1 {
+			t.Errorf("%s, the boot counts %v minutes", run.Phase, hours)
+		}
+		time.Sleep(48 * time.Hour)
+	})
+}
+
+// unanswering is an account whose API is away.
+type unanswering struct{ *providertest.Memory }
+
+var errAway = providertest.Error(providers.Transient, "x", "away")
+
+func (unanswering) DeletePod(context.Context, string) (bool, error) { return false, errAway }
+func (unanswering) GetPod(context.Context, string) (providers.Pod, error) {
+	return providers.Pod{}, errAway
+}
+func (unanswering) ListPods(context.Context) (providers.PodList, error) {
+	return providers.PodList{}, errAway
+}
+
+// Where the provider did not answer at a pod's bound, its guard had no answer,
+// either: it counts until then at least, whoever finds it gone.
+func TestUnansweredDeletionCounts(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.job.hang = true
+		s := spec()
+		s.Cap.MaxCostUSD = 0.44
+		w.apply(oneRun(s), Options{Detach: true})
+		pod := w.run("run.train").Pod
+		time.Sleep(pod.CostCapAt.Sub(time.Now()) - time.Minute)
+		e := w.engine()
+		r := e.Providers["memory"]
+		r.Provider = unanswering{w.mem}
+		e.Providers = map[string]Rented{"memory": r}
+		_, _ = e.Attach(t.Context(), "run.train", Options{})
+		given := time.Now()
+		if over := given.Sub(*pod.CostCapAt); over < w.timing.GuardInterval {
+			t.Fatalf("given up %s after the cap", over)
+		}
+		w.mem.Take(pod.ID)
+		time.Sleep(5 * time.Hour)
+		_, _ = w.engine().Destroy(t.Context(), nil, DestroyOptions{})
+		st, _ := w.store.Read(t.Context())
+		want := pod.CostUSD(given.Add(w.timing.GuardInterval))
+		if got := st.Spend["cap.small"].USD; got < want-0.001 || got > want+0.02 {
+			t.Errorf("recorded %v, want %v", got, want)
+		}
 	})
 }

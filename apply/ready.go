@@ -28,6 +28,10 @@ type notReadyError struct {
 
 func (e *notReadyError) Error() string { return e.reason }
 
+// defaultReadyS is how long a pod may take to get ready where nothing else is
+// said, in nominal seconds.
+const defaultReadyS = 15 * 60
+
 // mostStarts is how many failed starts of a container in a row end the wait.
 const mostStarts = 3
 
@@ -87,7 +91,7 @@ func (r *runner) waitReady() error {
 
 // readyTimeout is how long a pod may take to get ready.
 func (r *runner) readyTimeout() time.Duration {
-	return r.t.Seconds(cmp.Or(r.spec.Target.ReadyTimeoutS, 15*60))
+	return r.t.Seconds(cmp.Or(r.spec.Target.ReadyTimeoutS, defaultReadyS))
 }
 
 // explain names the run's address in an error that ends the walk.

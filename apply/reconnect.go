@@ -60,6 +60,9 @@ func (f *follower) lookAtPod() (watched, bool) {
 		}
 		return watched{}, false
 	case err != nil:
+		if f.ctx.Err() == nil {
+			r.unanswered()
+		}
 		return watched{}, false
 	}
 	if pod.Status.Dead() {

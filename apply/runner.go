@@ -43,9 +43,12 @@ type runner struct {
 	machine  Machine
 	logs     *podLog
 	lastSeen time.Time // of the pod, alive
-	marked   bool      // the pod's guard knows that the results are here
-	volumeGB int
-	endpoint *providers.Endpoint
+	// unansweredAt is when the provider last gave no answer at a time at which the
+	// pod was still to be there: its guard got none, either, and ended nothing.
+	unansweredAt time.Time
+	marked       bool // the pod's guard knows that the results are here
+	volumeGB     int
+	endpoint     *providers.Endpoint
 	// fetchedEarly: what the job wrote until shortly before its bound is here.
 	fetchedEarly bool
 }
@@ -227,7 +230,7 @@ func boundsOf(spec *plan.RunSpec) state.Bounds {
 		Cap: c.Address, Where: c.Where, MaxHours: c.MaxHours, OverrunHours: c.OverrunHours,
 		MaxCostUSD: c.MaxCostUSD, MaxTotalUSD: c.MaxTotalUSD, BootGraceS: c.BootGraceS,
 		RetrieveGrace: c.RetrieveGraceS, StallAfterS: c.StallAfterS, MaxVolumeGB: c.MaxVolumeGB,
-		KeepPodS: spec.KeepPodS,
+		KeepPodS: spec.KeepPodS, ReadyTimeoutS: spec.Target.ReadyTimeoutS,
 	}
 }
 

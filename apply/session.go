@@ -35,6 +35,8 @@ type session struct {
 	skewWarned map[string]bool
 	outcome    Outcome
 	done       map[string]RunResult
+	// atStart is the state before the steps of a plan; nil where there is none.
+	atStart *state.State
 	// running names what goes on without us, for a sudden end.
 	running map[string]string
 	looks   map[string]*looks // by provider

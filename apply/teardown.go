@@ -40,6 +40,7 @@ func (r *runner) remove(reason, by string) error {
 	}
 	existed, err := r.deletePod(pod.ID, pod.CreatedAt)
 	if err != nil {
+		r.noteUndeleted()
 		return r.notDeleted(pod, err)
 	}
 	until := r.now()
@@ -106,6 +107,8 @@ func (r *runner) deletePod(id string, created time.Time) (existed bool, err erro
 			if err == nil {
 				existed = existed || was
 				accepted = true
+			} else if transient(err) && !providers.Is(err, providers.NotFound) {
+				r.unanswered()
 			}
 			last = err
 		}
@@ -135,6 +138,20 @@ func (r *runner) deletePod(id string, created time.Time) (existed bool, err erro
 		}
 		r.s.pause(r.t.step(tries))
 	}
+}
+
+// noteUndeleted writes down that the provider did not answer while the pod's end
+// was due.
+func (r *runner) noteUndeleted() {
+	at := r.unansweredAt
+	if at.IsZero() {
+		return
+	}
+	_ = r.save(func(_ *state.State, run *state.Run) {
+		if run.Pod != nil {
+			run.Pod.SeenAt = &at
+		}
+	})
 }
 
 func (r *runner) notDeleted(pod *state.Pod, err error) error {

@@ -229,6 +229,7 @@ type Bounds struct {
 	MaxCostUSD    float64 `json:"max_cost_usd,omitempty"`  // 0 = none
 	MaxTotalUSD   float64 `json:"max_total_usd,omitempty"` // 0 = none
 	BootGraceS    int     `json:"boot_grace_s"`
+	ReadyTimeoutS int     `json:"ready_timeout_s,omitempty"`
 	RetrieveGrace int     `json:"retrieve_grace_s"`
 	StallAfterS   int     `json:"stall_after_s,omitempty"`
 	MaxVolumeGB   int     `json:"max_volume_gb,omitempty"`
@@ -311,7 +312,10 @@ type Pod struct {
 	SSH       *Endpoint  `json:"ssh,omitempty"`
 	VolumeID  string     `json:"volume_id,omitempty"`
 	// WorkDir is the run's directory on the pod.
-	WorkDir   string     `json:"work_dir,omitempty"`
+	WorkDir string `json:"work_dir,omitempty"`
+	// SeenAt is when the provider last did not answer while the pod's end was due:
+	// the pod's own guard cannot have ended it before.
+	SeenAt    *time.Time `json:"seen_at,omitempty"`
 	DeletedAt *time.Time `json:"deleted_at,omitempty"`
 	DeletedBy string     `json:"deleted_by,omitempty"` // client, watchdog, pod_rm, unknown
 	SpendUSD  float64    `json:"spend_usd,omitempty"`

@@ -9,6 +9,7 @@ import (
 	"github.com/overbrainer/overbrainer/apply"
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/providers"
+	"github.com/overbrainer/overbrainer/state"
 )
 
 // plan builds a plan from the configuration, the state, the catalog and what
@@ -34,7 +35,7 @@ func (p *project) plan(ctx context.Context, o planning) (*plan.Plan, error) {
 		DestroyVolumes: o.volumes,
 	}
 	if o.refresh {
-		in.FreshPod = p.freshPod
+		in.FreshPod, in.UnseenEnd = p.freshPod, p.unseenEnd
 		in.Pods, in.Pod, in.Secrets = p.listPods, p.getPod, p.listSecrets
 	}
 	pl, err := plan.Build(ctx, in)
@@ -50,6 +51,11 @@ func (p *project) plan(ctx context.Context, o planning) (*plan.Plan, error) {
 // made, in real time.
 func (p *project) freshPod(name string) time.Duration {
 	return apply.Production().Scaled(p.rented[name].Configured.Speed).FreshPod
+}
+
+// unseenEnd is until when a pod that is gone is reckoned to have billed.
+func (p *project) unseenEnd(name string, run *state.Run) (time.Time, bool) {
+	return apply.UnseenEnd(run, apply.Production().Scaled(p.rented[name].Configured.Speed))
 }
 
 // running gives a provider that was configured.
