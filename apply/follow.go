@@ -53,7 +53,7 @@ type follower struct {
 	disk        diskWatch
 	checkpoints checkpointWatch
 	last        lastFetch
-	overrunSaid bool
+	pace        pace
 	observing   bool
 }
 

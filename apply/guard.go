@@ -83,8 +83,8 @@ func (f *follower) guardTick(now time.Time) (watched, bool) {
 		if !now.Before(hard.Add(r.t.DeadlineMargin)) || !leased && !now.Before(pod.Deadline.Add(r.t.DeadlineMargin)) {
 			return watched{end: timeUp}, true
 		}
-		f.overrun(now)
 	}
+	f.overrun(now)
 	f.stall(now)
 	return watched{}, false
 }
@@ -107,27 +107,6 @@ func (f *follower) snapshotDue() time.Time {
 		at = lead
 	}
 	return at
-}
-
-// overrun warns once when the job's pace ends it after its deadline.
-func (f *follower) overrun(now time.Time) {
-	t, pod := f.tail, f.r.run.Pod
-	if f.overrunSaid || t.maxSteps <= 0 || t.step <= 0 || f.r.run.StartedAt == nil {
-		return
-	}
-	perStep := now.Sub(*f.r.run.StartedAt) / time.Duration(t.step)
-	end := now.Add(perStep * time.Duration(t.maxSteps-t.step))
-	if !end.After(*pod.Deadline) {
-		return
-	}
-	f.overrunSaid = true
-	left := f.r.t.NominalHours(end.Sub(now))
-	limit := pod.Deadline.Local().Format(clock)
-	if f.r.run.Bounds.OverrunHours > 0 {
-		f.r.emit(Event{Kind: EventPhase, Message: fmt.Sprintf("at this pace the job needs %.1f h more, past its deadline %s; it may go on for %g h while it is followed and makes progress", left, limit, f.r.run.Bounds.OverrunHours)})
-		return
-	}
-	f.r.warnf("at this pace the job needs %.1f h more and is ended before, at its deadline %s (max_hours = %g, %s)", left, limit, f.r.run.Bounds.MaxHours, f.r.run.Bounds.Where)
 }
 
 // stall ends a job that makes no progress, where the cap says so.

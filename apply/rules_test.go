@@ -3,6 +3,7 @@ package apply
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"strings"
@@ -155,6 +156,60 @@ func TestOverrunIsWarnedOf(t *testing.T) {
 			t.Errorf("%s", run.Reason)
 		}
 	})
+}
+
+// The pace is that of the steps which were seen, against the bound that comes
+// first, and nothing is told of a job that nobody can see.
+func TestPace(t *testing.T) {
+	steps := func(from, to int) string {
+		var b strings.Builder
+		for n := from; n <= to; n++ {
+			fmt.Fprintf(&b, "{\"step\":%d,\"max_steps\":%d}\n", n, to)
+		}
+		return b.String()
+	}
+	for _, tt := range []struct {
+		name   string
+		job    fakeJob
+		change func(*plan.RunSpec)
+		away   time.Duration // from the half of the job on
+		says   string        // "": no warning
+	}{
+		{"in time", fakeJob{length: 5 * time.Hour, metrics: steps(1, 100)}, nil, 0, ""},
+		{"the money ends first", fakeJob{length: 50 * time.Minute, metrics: steps(1, 100)},
+			func(s *plan.RunSpec) { s.Cap.MaxCostUSD = 0.25 }, 0, "when its $0.25 are spent (overbrainer.hcl:10)"},
+		{"the time ends first", fakeJob{length: 50 * time.Minute, metrics: steps(1, 100)},
+			func(s *plan.RunSpec) { s.Cap.MaxCostUSD, s.Cap.MaxHours = 0.45, 0.5 }, 0, "at its deadline"},
+		{"went on from a snapshot, too slow", fakeJob{length: 20 * time.Hour, metrics: steps(901, 1000)}, nil, 0, "at its deadline"},
+		{"went on from a snapshot, in time", fakeJob{length: 5 * time.Hour, metrics: steps(901, 1000)}, nil, 0, ""},
+		{"the machine slept", fakeJob{length: time.Hour, metrics: steps(1, 100)}, nil, 5 * time.Hour, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.job = tt.job
+				w.job.files = map[string]string{"output/x": "x"}
+				s := spec()
+				if tt.change != nil {
+					tt.change(s)
+				}
+				if tt.away > 0 {
+					w.boot = func(_ int, p *fakePod) {
+						go func() {
+							set := func(offline bool) { p.mu.Lock(); p.offline = offline; p.mu.Unlock() }
+							time.Sleep(tt.job.length / 2)
+							set(true)
+							time.Sleep(tt.away)
+							set(false)
+						}()
+					}
+				}
+				w.apply(oneRun(s), Options{})
+				if w.said(EventWarning, "at this pace") != (tt.says != "") || !w.said(EventWarning, tt.says) && tt.says != "" {
+					t.Errorf("%q is not what is warned of: %+v", tt.says, w.run("run.train").Message)
+				}
+			})
+		})
+	}
 }
 
 // TestPodRm holds what pod rm deletes.
