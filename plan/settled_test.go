@@ -30,6 +30,9 @@ run "after" {
 		if got := first.Action == Hold; got != test.held {
 			t.Errorf("%s: %s, %s", test.rerun, first.Action, first.Reason)
 		}
+		if most := first.Cost.MaxUSD; most == nil || (*most == 0) != test.held {
+			t.Errorf("%s: at most %v", test.rerun, most)
+		}
 		if known := after.Run.Fingerprint != ""; known != test.held {
 			t.Errorf("%s: what the run left is known: %v", test.rerun, known)
 		}

@@ -47,6 +47,9 @@ func (b *builder) total() {
 			continue
 		}
 		if !s.spends() {
+			if s.Action != Destroy { // which may wait for what it collects
+				s.Cost = RunCost{MaxUSD: usd(0), ExpectedUSD: usd(0), HourlyUSD: usd(0)}
+			}
 			continue
 		}
 		c.HourlyUSD = sum(c.HourlyUSD, s.hourly())

@@ -149,6 +149,9 @@ func bounds(r *plan.RunSpec) string {
 }
 
 func runCost(s *plan.Step) string {
+	if s.Action == plan.Hold {
+		return "nothing while it is held"
+	}
 	text := "at most " + usd(s.Cost.MaxUSD)
 	if s.Cost.Unbounded != "" {
 		text = "unbounded: " + clean(s.Cost.Unbounded)

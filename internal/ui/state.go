@@ -14,9 +14,13 @@ import (
 func State(w io.Writer, st *state.State, look Look) error {
 	p := &printer{w: w}
 	addresses := st.Addresses()
-	if len(addresses) == 0 {
+	switch {
+	case len(addresses) > 0:
+	case len(st.Claims) == 0 && len(st.Spend) == 0 && len(st.Outputs) == 0:
 		p.line("The state is empty: nothing was applied yet, or everything was destroyed.")
 		return p.err
+	default:
+		p.line("The state has no run and no volume: nothing was applied yet, or everything was destroyed.")
 	}
 	for i, address := range addresses {
 		if i > 0 {
@@ -33,6 +37,14 @@ func State(w io.Writer, st *state.State, look Look) error {
 			c := st.Claims[address]
 			p.line(fmt.Sprintf("  %s  %s by %s@%s (pid %d), claim %s, until %s", clean(address), clean(c.Operation),
 				clean(c.Who), clean(c.Host), c.PID, clean(c.ID), stamp(c.Expires)))
+		}
+	}
+	if len(st.Spend) > 0 {
+		p.line()
+		p.line(look.Bold("Spent by runs that have ended:"))
+		for _, name := range sortedKeys(st.Spend) {
+			spend := st.Spend[name]
+			p.line(fmt.Sprintf("  %s under %s, by %s", money.USD(spend.USD), clean(name), count(spend.Runs, "run")))
 		}
 	}
 	if len(st.Outputs) > 0 {

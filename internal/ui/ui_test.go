@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/state"
 )
 
 func TestFigures(t *testing.T) {
@@ -239,5 +240,25 @@ func TestRefreshOnlyClaimsNothingOfTheConfiguration(t *testing.T) {
 		if err := Plan(&b, p, Look{}); err != nil || !strings.HasPrefix(b.String(), want) {
 			t.Errorf("%q, want %q", b.String(), want)
 		}
+	}
+}
+
+// What was spent outlives what it was spent on, and a state that has nothing
+// else is not called empty.
+func TestStateTellsWhatWasSpent(t *testing.T) {
+	st := state.New("0123")
+	show := func() string {
+		var b bytes.Buffer
+		if err := State(&b, st, Look{}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	if got := show(); !strings.HasPrefix(got, "The state is empty") {
+		t.Errorf("%q", got)
+	}
+	st.Spend["cap.c"] = state.Spend{USD: 1.08, Runs: 3}
+	if got := show(); strings.Contains(got, "empty") || !strings.Contains(got, "$1.08 under cap.c, by 3 runs") {
+		t.Errorf("%q", got)
 	}
 }
