@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/state"
 )
 
 // graph executes the steps of a plan, each after those it depends on. Runs that
@@ -28,6 +29,8 @@ type node struct {
 	// How it ended, for those that come after it.
 	failed  string // the address at which it failed, "" if it did not
 	waiting string // the address of the run that goes on without us
+	// left: it was stopped, and left a snapshot that another run may start from.
+	left bool
 }
 
 func (s *session) walkGraph(p *plan.Plan) {
@@ -109,7 +112,7 @@ func (g *graph) visit(n *node) {
 		<-d.ended
 	}
 	for _, d := range n.after {
-		if d.failed != "" {
+		if d.failed != "" && !(d.left && startsFrom(n.step, d.step.Address)) {
 			n.failed = n.step.Address
 			g.skip(n, d.step.Address)
 			return
@@ -126,6 +129,11 @@ func (g *graph) visit(n *node) {
 	g.slots <- struct{}{}
 	defer func() { <-g.slots }()
 	g.perform(n)
+}
+
+// startsFrom reports whether a step begins with the snapshot that a run leaves.
+func startsFrom(step *plan.Step, address string) bool {
+	return step.Begins() && step.Run != nil && step.Run.ResumeFrom != nil && step.Run.ResumeFrom.Run == address
 }
 
 func (g *graph) skip(n *node, because string) {
@@ -197,6 +205,7 @@ func (g *graph) run(n *node) {
 		s.noteInterruptedBy(out)
 	case out.Class != OK:
 		n.failed = step.Address
+		n.left = out.Err == nil && out.State == string(state.Stopped) && out.Retrieved
 	}
 	g.settle(step.Address)
 }

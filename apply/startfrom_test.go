@@ -109,6 +109,39 @@ func TestSnapshotOutlivesTheClient(t *testing.T) {
 	}
 }
 
+// A run that starts from another one's snapshot has what it waits for when that
+// one is stopped; others that come after it do not.
+func TestAStoppedRunIsAStart(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.job = fakeJob{hang: true, length: time.Hour, snapshot: 40, files: map[string]string{"output/early": "e"}}
+		w.boot = func(n int, p *fakePod) {
+			if n > 1 {
+				p.job = fakeJob{length: time.Minute, files: map[string]string{"output/model.bin": "w"}}
+			}
+		}
+		longer := spec()
+		longer.ResumeFrom = &plan.ResumeSpec{Run: "run.a"}
+		p := planOf(plan.Run, map[string]*plan.RunSpec{"run.a": saving(), "run.longer": longer, "run.other": spec()})
+		p.Steps[1].DependsOn, p.Steps[2].DependsOn = []string{"run.a"}, []string{"run.a"}
+		done := make(chan Outcome, 1)
+		go func() { done <- w.apply(p, Options{}) }()
+		time.Sleep(5 * time.Minute)
+		e := w.engine()
+		e.Interrupts = nil
+		if _, err := e.Stop(t.Context(), "run.a", Options{}); err != nil {
+			t.Fatal(err)
+		}
+		out := <-done
+		if run := w.run("run.longer"); run == nil || run.Phase != state.Succeeded || run.ResumedFrom != w.run("run.a").ID || run.From != nil || w.pod(2).launch.ResumeDir != "resume/checkpoint-40" {
+			t.Errorf("%+v", run)
+		}
+		if out.Class != JobFailed || len(out.Skipped) != 1 || out.Skipped[0].Address != "run.other" {
+			t.Errorf("class %d, skipped %v", out.Class, out.Skipped)
+		}
+		w.clean()
+	})
+}
+
 // What is not here, or not what was verified, is noticed before a pod is
 // rented, and the run that left it stays the current one.
 func TestNothingIsRentedForABrokenCheckpoint(t *testing.T) {
