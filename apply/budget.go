@@ -15,6 +15,9 @@ const (
 	snapshotShare = 0.95
 	// aCent is how far a price may be off the one shown without being dearer.
 	aCent = 0.01
+	// hair is how little less of a sum still counts as all of it: sums are added up
+	// in floating point.
+	hair = 1e-9
 	// leastBoot is the nominal time that a further attempt must be able to pay.
 	leastBoot = 5 * time.Minute
 )
@@ -112,7 +115,7 @@ func purseFor(st *state.State, run *state.Run, rate float64, t Timing) (purse, e
 		left := st.BudgetLeft(b.Cap, b.MaxTotalUSD, run.ID)
 		p.usd = math.Min(p.usd, left)
 		p.reserve = math.Min(worst, left)
-		if least := t.Nominal(t.MinCapTime); worst > left && left < rate*least.Hours() {
+		if least := t.Nominal(t.MinCapTime); worst > left+hair && left < rate*least.Hours() {
 			spending := st.Spending(b.Cap, run.ID)
 			return p, failf("budget", "%s allows %s in all (%s): %s is spent and %s reserved for other runs, which leaves %s. That buys %.0f minutes of a pod at %s an hour; a run that may cost more than is left, here %s, does not start for less than %.0f minutes",
 				b.Cap, money.USD(b.MaxTotalUSD), b.Where, money.USD(spending.SpentUSD+run.CostUSD), money.USD(spending.ReservedUSD), money.USD(left), left/rate*60, money.Price(rate), sumWords(worst), least.Minutes())

@@ -347,7 +347,7 @@ func TestUnansweredDeletionCounts(t *testing.T) {
 		s.Cap.MaxCostUSD = 0.44
 		w.apply(oneRun(s), Options{Detach: true})
 		pod := w.run("run.train").Pod
-		time.Sleep(pod.CostCapAt.Sub(time.Now()) - time.Minute)
+		time.Sleep(time.Until(*pod.CostCapAt) - time.Minute)
 		e := w.engine()
 		r := e.Providers["memory"]
 		r.Provider = unanswering{w.mem}

@@ -58,7 +58,7 @@ type builder struct {
 	buffer   []byte                // for reading files
 	// checkpoints are those that were looked at, and why each cannot be used.
 	checkpoints map[state.Checkpoint]string
-	empty       []emptyCap // of which nothing is left
+	empty       []emptyCap // of which too little is left
 }
 
 // movable is a state whose entries can get other addresses; they themselves are

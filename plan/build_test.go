@@ -462,6 +462,15 @@ provider "runpod" {}
 	if plan := p.plan(); plan.Applyable {
 		t.Error("can be applied with nothing left")
 	}
+	p.state.Spend["cap.shared"] = state.Spend{USD: 0.9, Runs: 1}
+	plan = p.plan()
+	said(t, plan, "error", "too little is left under cap.shared", "has to get half an hour of its pod for them, and gets less")
+	// Less is enough for a run whose own bounds allow no more.
+	p.write("overbrainer.hcl", strings.Replace(hcl, "max_hours     = 2", "max_hours = 2\n  max_cost_usd = 0.1", 1))
+	if plan = p.plan(); !plan.Applyable {
+		t.Errorf("%+v", plan.Diagnostics)
+	}
+	p.write("overbrainer.hcl", hcl)
 	// What goes on and what has ended does not wait for more money.
 	p.state.Spend["cap.shared"] = state.Spend{}
 	live := p.did(`run.both["a"]`, func(r *state.Run) {
@@ -470,8 +479,8 @@ provider "runpod" {}
 	})
 	p.pods = []providers.Pod{{ID: "pod1", Status: providers.Running, RatePerHour: 0.40}}
 	plan = p.plan()
-	said(t, plan, "warning", "nothing is left under cap.shared", "$0.40 is spent and $0.60 reserved", `nothing is rented for run.both["b"]`)
-	if a, b := one(t, plan, `run.both["a"]`), one(t, plan, `run.both["b"]`); !plan.Applyable || a.Action != Attach || b.Action != Run || !strings.Contains(b.Reason, "begins only if something is left under cap.shared") {
+	said(t, plan, "warning", "too little is left under cap.shared", "$0.40 is spent and $0.60 reserved", `nothing is rented for run.both["b"]`)
+	if a, b := one(t, plan, `run.both["a"]`), one(t, plan, `run.both["b"]`); !plan.Applyable || a.Action != Attach || b.Action != Run || !strings.Contains(b.Reason, "begins only if enough is left under cap.shared") {
 		t.Errorf("applyable %v: %s, %s %q", plan.Applyable, a.Action, b.Action, b.Reason)
 	}
 	live.Phase, live.Pod.State = state.Failed, state.PodAwaiting

@@ -144,7 +144,11 @@ func (b *builder) saysTotal(addr string, steps []*Step, total float64, most *flo
 		may = money.USD(*most)
 	}
 	detail := fmt.Sprintf("max_total_usd is %s, of which %s is spent and %s reserved by runs that may still bill.", money.USD(total), money.USD(sums.SpentUSD), money.USD(sums.ReservedUSD))
-	if sums.Total() >= total {
+	left := total - sums.Total()
+	if !slices.ContainsFunc(steps, func(s *Step) bool { return b.mayBegin(s, left) }) {
+		if left > 0 {
+			detail += fmt.Sprintf(" A run that may cost more than the %s that are left has to get half an hour of its pod for them, and gets less.", money.USD(left))
+		}
 		b.empty = append(b.empty, emptyCap{addr, detail, steps})
 		return
 	}
@@ -152,14 +156,41 @@ func (b *builder) saysTotal(addr string, steps []*Step, total float64, most *flo
 		fmt.Sprintf("%s The runs of this plan may cost %s; each is bounded to what is left when it starts. Where that is less than its own limits allow it has to buy half an hour of its pod, or the run does not start.", detail, may))
 }
 
-// emptyCap is a cap of which nothing is left, and the steps that would begin
+// hair is how little less of a sum still counts as all of it: sums are added up in
+// floating point.
+const hair = 1e-9
+
+// mayBegin reports whether what is left of a cap's total lets a step begin on any
+// of its offers, as apply decides it.
+func (b *builder) mayBegin(s *Step, left float64) bool {
+	t, c, offers := s.Run.Target, s.Run.Cap, b.p.Offers[s.Address]
+	if t.Free || len(offers) == 0 {
+		return t.Free || left > 0
+	}
+	return slices.ContainsFunc(offers, func(o Offer) bool {
+		if o.PriceUSD == nil {
+			return left > 0
+		}
+		rate := *o.PriceUSD + t.DiskHourly()
+		least := rate * leastCapTime.Hours()
+		if s.Run.KeepPodS >= 0 {
+			least = min(least, rate*lifeHours(c, s.Run.KeepPodS))
+		}
+		if c.MaxCostUSD > 0 {
+			least = min(least, c.MaxCostUSD)
+		}
+		return left > 0 && left+hair >= least
+	})
+}
+
+// emptyCap is a cap of which too little is left for the steps that would begin
 // under it.
 type emptyCap struct {
 	addr, detail string
 	steps        []*Step
 }
 
-// saysEmpty tells which runs do not begin because nothing is left for them. That
+// saysEmpty tells which runs do not begin because too little is left for them. That
 // is an error only where the plan would do nothing else: what goes on and what
 // has ended must not wait for it.
 func (b *builder) saysEmpty() {
@@ -173,19 +204,19 @@ func (b *builder) saysEmpty() {
 	for _, e := range b.empty {
 		at := b.capRange(e.addr, "max_total_usd")
 		if !more {
-			b.errorAt(at, "nothing is left under "+e.addr, e.detail+" Raise max_total_usd to go on.")
+			b.errorAt(at, "too little is left under "+e.addr, e.detail+" Raise max_total_usd to go on.")
 			continue
 		}
 		var names []string
 		for _, s := range e.steps {
 			names = append(names, s.Address)
-			s.Reason += "; begins only if something is left under " + e.addr + " by then"
+			s.Reason += "; begins only if enough is left under " + e.addr + " by then"
 		}
 		if len(names) > maxNamed {
 			names = append(names[:maxNamed:maxNamed], fmt.Sprintf("%d more", len(names)-maxNamed))
 		}
-		b.warnAt(at, "nothing is left under "+e.addr,
-			fmt.Sprintf("%s What goes on is followed and what has ended is collected; nothing is rented for %s, unless a run ends before that and leaves something. Raise max_total_usd to go on.", e.detail, strings.Join(names, ", ")))
+		b.warnAt(at, "too little is left under "+e.addr,
+			fmt.Sprintf("%s What goes on is followed and what has ended is collected; nothing is rented for %s, unless a run ends before that and leaves enough. Raise max_total_usd to go on.", e.detail, strings.Join(names, ", ")))
 	}
 }
 

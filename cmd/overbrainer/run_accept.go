@@ -20,7 +20,8 @@ func runAcceptCommand(a *app) *command {
 		usage:    "ADDR",
 		text: `Records that the last result stands although inputs have changed since: after a
 		change that cannot matter (a comment in train.py), the next plan does not run it
-		again.`,
+		again. Of a run that did not succeed it is its snapshot that stands, and the run
+		goes on from it with the inputs as they are now.`,
 		example: "$ overbrainer run accept run.iris",
 		exits:   []int{exitLocked},
 		least:   1, most: 1,
@@ -43,8 +44,8 @@ func runAcceptCommand(a *app) *command {
 			switch {
 			case want == nil:
 				return &problem{code: "no_such_run", address: address, message: address + " is not in the configuration any more"}
-			case run.Phase != state.Succeeded:
-				return &problem{code: "no_result", address: address, id: run.ID, message: address + " has no result to keep: it is " + string(run.Phase)}
+			case run.Phase != state.Succeeded && (!run.Phase.Ended() || run.Checkpoint() == nil):
+				return &problem{code: "no_result", address: address, id: run.ID, message: address + " has no result and no snapshot to keep: it is " + string(run.Phase)}
 			case want.Fingerprint == "":
 				return &problem{code: "late", address: address, message: address + " hangs on results that are not known: " + strings.Join(want.Late, ", ")}
 			case want.Fingerprint == run.Fingerprint:
@@ -56,6 +57,11 @@ func runAcceptCommand(a *app) *command {
 				return err
 			}
 			if err := engine.Accept(ctx, address, plan.RunSpecOf(want), apply.Options{LockTimeout: wait}); err != nil {
+				return err
+			}
+			if run.Phase != state.Succeeded {
+				c := run.Checkpoint()
+				_, err = fmt.Fprintf(a.out, "The snapshot of step %d of run %s stands for the present inputs of %s.\n", c.Step, c.RunID, address)
 				return err
 			}
 			_, err = fmt.Fprintf(a.out, "The result of run %s stands for the present inputs of %s.\n", run.ID, address)
