@@ -28,6 +28,7 @@ func (r *runner) needCheckpoint() error {
 	if from == nil || r.checkpoint != nil {
 		return nil
 	}
+	r.phase("waiting", "reading the snapshot of step %d, to go on from", from.Step)
 	files, err := listDir(filepath.Join(r.s.Project, filepath.FromSlash(from.Dir)))
 	why := ""
 	switch {
