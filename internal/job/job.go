@@ -16,6 +16,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/overbrainer/overbrainer/internal/remote"
@@ -50,6 +51,9 @@ type Pod struct {
 	conn Conn
 	root string // what stands before every path on the pod
 	dir  string // the run's directory, root included
+
+	looking sync.Mutex
+	looker  *looker // nil: none
 }
 
 // At is the run's directory on the pod that conn reaches. root stands before
@@ -83,6 +87,14 @@ func (e *ScriptError) Error() string {
 	return fmt.Sprintf("%s: %s", e.What, e.Text)
 }
 
+// inTime words the end of a context.
+func inTime(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return lateError{err}
+	}
+	return err
+}
+
 // lateError words a limit that passed while the pod had not answered.
 type lateError struct{ err error }
 
@@ -112,27 +124,37 @@ func (p *Pod) run(ctx context.Context, c call) ([]byte, error) {
 	if c.max == 0 {
 		c.max = 64 << 10
 	}
+	res, err := p.conn.Run(ctx, remote.Command{Script: p.script(c.vars, c.script), Stdin: c.stdin, MaxOutput: c.max})
+	if err != nil {
+		res.Stdout = nil
+	}
+	return res.Stdout, outcome(c.what, res, err)
+}
+
+// script puts variables before a script: name, value, name, value, …
+func (p *Pod) script(vars []string, script string) string {
 	var b strings.Builder
-	vars := append([]string{"ob_root", p.root, "ob_run", p.dir}, c.vars...)
+	vars = append([]string{"ob_root", p.root, "ob_run", p.dir}, vars...)
 	for i := 0; i+1 < len(vars); i += 2 {
 		b.WriteString(vars[i] + "=" + remote.Quote(vars[i+1]) + "\n")
 	}
-	b.WriteString(c.script)
-	res, err := p.conn.Run(ctx, remote.Command{Script: b.String(), Stdin: c.stdin, MaxOutput: c.max})
+	b.WriteString(script)
+	return b.String()
+}
+
+// outcome is nil for a script that ended well.
+func outcome(what string, res remote.Result, err error) error {
 	if err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = lateError{err}
-		}
-		return nil, fmt.Errorf("%s: %w", c.what, err)
+		return fmt.Errorf("%s: %w", what, inTime(err))
 	}
-	if res.Exit != 0 {
-		text := shorten(res.Stderr)
-		if res.Signal != "" {
-			text = strings.TrimSpace("ended by signal " + res.Signal + " " + text)
-		}
-		return res.Stdout, &ScriptError{What: c.what, Exit: res.Exit, Text: text}
+	if res.Exit == 0 {
+		return nil
 	}
-	return res.Stdout, nil
+	text := shorten(res.Stderr)
+	if res.Signal != "" {
+		text = strings.TrimSpace("ended by signal " + res.Signal + " " + text)
+	}
+	return &ScriptError{What: what, Exit: res.Exit, Text: text}
 }
 
 // shorten keeps the first 20 lines and 4096 bytes of a program's error text.
