@@ -117,12 +117,6 @@ func (m *sshMachine) Poll(ctx context.Context, from Offsets) (Poll, error) {
 	return out, nil
 }
 
-// Close ends the connection and what is kept over it.
-func (m *sshMachine) Close() error {
-	m.pod.Close()
-	return m.Client.Close()
-}
-
 func (m *sshMachine) Cancel(ctx context.Context) error {
 	_, err := m.pod.Cancel(ctx, m.runID)
 	return err

@@ -14,9 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/overbrainer/overbrainer/internal/remote"
@@ -52,8 +50,8 @@ type Pod struct {
 	root string // what stands before every path on the pod
 	dir  string // the run's directory, root included
 
-	looking sync.Mutex
-	looker  *looker // nil: none
+	turn  chan struct{} // held by who talks to the shell
+	shell *shell        // nil: none
 }
 
 // At is the run's directory on the pod that conn reaches. root stands before
@@ -66,6 +64,7 @@ func At(conn Conn, root, runDir string) *Pod {
 		conn:           conn,
 		root:           root,
 		dir:            root + runDir,
+		turn:           make(chan struct{}, 1),
 	}
 }
 
@@ -169,54 +168,3 @@ func shorten(text []byte) string {
 	}
 	return strings.Join(lines, "\n")
 }
-
-// write replaces a small file below the run's directory. The content travels on
-// standard input.
-func (p *Pod) write(ctx context.Context, name, content string) error {
-	_, err := p.run(ctx, call{
-		what:   "writing " + name + " on the pod",
-		vars:   []string{"ob_file", p.dir + "/" + name},
-		script: writeScript,
-		stdin:  strings.NewReader(content),
-	})
-	return err
-}
-
-// read gives at most limit bytes of a file below the run's directory from
-// offset on. A missing file is empty.
-func (p *Pod) read(ctx context.Context, name string, offset, limit int64) ([]byte, error) {
-	out, err := p.run(ctx, call{
-		what: "reading " + name + " on the pod",
-		vars: []string{
-			"ob_file", p.dir + "/" + name,
-			"ob_at", strconv.FormatInt(max(offset, 0), 10),
-			"ob_max", strconv.FormatInt(limit, 10),
-		},
-		script: readScript,
-		max:    limit + 1,
-	})
-	return out, err
-}
-
-// tail gives the last limit bytes of a file below the run's directory.
-func (p *Pod) tail(ctx context.Context, name string, limit int64) ([]byte, error) {
-	return p.run(ctx, call{
-		what: "reading " + name + " on the pod",
-		vars: []string{
-			"ob_file", p.dir + "/" + name,
-			"ob_max", strconv.FormatInt(limit, 10),
-		},
-		script: `if [ -f "$ob_file" ]; then tail -c "$ob_max" "$ob_file" | head -c "$ob_max"; fi`,
-		max:    limit + 1,
-	})
-}
-
-const writeScript = `umask 077
-mkdir -p "${ob_file%/*}" || exit 1
-cat >"$ob_file.$$.tmp" || exit 1
-mv -f "$ob_file.$$.tmp" "$ob_file"`
-
-const readScript = `if [ -f "$ob_file" ]; then
-dd if="$ob_file" bs=65536 skip=$((ob_at / 65536)) count=$((ob_max / 65536 + 2)) 2>/dev/null |
-tail -c "+$((ob_at % 65536 + 1))" | head -c "$ob_max"
-fi`

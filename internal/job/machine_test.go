@@ -312,7 +312,9 @@ func newPod(t *testing.T, m machine) *testPod {
 	p.Pod.CancelPatience = 2 * time.Second
 	p.dir = p.Pod.Dir()
 	t.Cleanup(func() {
-		p.Close()
+		if p.shell != nil {
+			p.shell.close()
+		}
 		p.stop()
 		if t.Failed() && p.out != nil {
 			t.Logf("pod's output:\n%s", p.out.String())

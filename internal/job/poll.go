@@ -68,9 +68,7 @@ const defaultLimit = 1 << 20
 // DiskEvery is the least time between two looks at the disk.
 const DiskEvery = 2 * time.Second
 
-// Poll looks at the job, in one round trip. The first one starts a shell on the
-// pod that also answers the next ones, until one fails, the job has ended and
-// everything was read, or Close.
+// Poll looks at the job, in one round trip.
 func (p *Pod) Poll(ctx context.Context, at Offsets, limits Limits) (Poll, error) {
 	if p.Metrics != "" && !fs.ValidPath(p.Metrics) {
 		return Poll{}, fmt.Errorf("the metrics file %q does not lie in the run's directory", p.Metrics)
@@ -81,30 +79,26 @@ func (p *Pod) Poll(ctx context.Context, at Offsets, limits Limits) (Poll, error)
 	if limits.Metrics <= 0 {
 		limits.Metrics = defaultLimit
 	}
-	p.looking.Lock()
-	defer p.looking.Unlock()
-	if p.looker == nil {
-		p.looker = p.newLooker()
+	line := func(s *shell) string {
+		disk := 0
+		if now := time.Now(); now.Sub(s.diskAt) >= DiskEvery {
+			disk, s.diskAt = 1, now
+		}
+		return fmt.Sprintf("look %d %d %d %d %d", at.Log, limits.Log, at.Metrics, limits.Metrics, disk)
 	}
-	poll, err := p.looker.look(ctx, at, limits)
-	if err != nil || poll.Drained() {
-		p.looker.close()
-		p.looker = nil
+	const requests = 1 << 10
+	var poll Poll
+	err := p.ask(ctx, "looking at the job", line, func(r *bufio.Reader) (err error) {
+		poll, err = parsePoll(r, at, limits.Log+limits.Metrics+requests)
+		return err
+	})
+	if err != nil {
+		return Poll{}, err
 	}
-	return poll, err
+	return poll, nil
 }
 
-// Close ends what Poll keeps on the pod.
-func (p *Pod) Close() {
-	p.looking.Lock()
-	defer p.looking.Unlock()
-	if p.looker != nil {
-		p.looker.close()
-		p.looker = nil
-	}
-}
-
-// frames reads the answer of poll.sh: lines, some of which announce bytes.
+// frames reads what the pod's shell answers: lines, some of which announce bytes.
 type frames struct {
 	r    *bufio.Reader // its size bounds a line
 	room int64         // how many announced bytes may still come
@@ -129,6 +123,26 @@ func (f *frames) chunk(n int64) ([]byte, error) {
 		return nil, errors.New("there are more bytes than were announced")
 	}
 	return data[:n:n], nil
+}
+
+// part reads bytes of a file that were announced by "AT SIZE COUNT". It gives
+// also where they end in the file, and the file's size.
+func (f *frames) part(fields []string) (data []byte, place [2]int64, err error) {
+	var n [3]int64
+	if len(fields) != len(n) {
+		return nil, place, errors.New("not three numbers")
+	}
+	for i, field := range fields {
+		if n[i], err = strconv.ParseInt(field, 10, 64); err != nil || n[i] < 0 {
+			return nil, place, fmt.Errorf("%q is not a size", shorten([]byte(field)))
+		}
+	}
+	at, size, count := n[0], n[1], n[2]
+	if at > size-count {
+		return nil, place, errors.New("it lies beyond the end")
+	}
+	data, err = f.chunk(count)
+	return data, [2]int64{at + count, size}, err
 }
 
 // parsePoll reads one answer of poll.sh, at most room bytes of files.
@@ -197,35 +211,25 @@ func (p *Poll) set(f *frames, word, rest string) error {
 		used, free, _ := strings.Cut(rest, " ")
 		p.DiskUsed, p.DiskFree = number(used)<<10, number(free)<<10
 	case "request", "log", "metrics":
-		fields := strings.Fields(rest)
-		if len(fields) != 3 {
-			return errors.New("not three numbers")
-		}
-		at, size, count := number(fields[0]), number(fields[1]), number(fields[2])
-		if wrong != nil {
-			return wrong
-		}
-		data, err := f.chunk(count)
+		data, place, err := f.part(strings.Fields(rest))
 		if err != nil {
 			return err
 		}
-		if at > size-count {
-			return errors.New("it lies beyond the end")
-		}
-		p.take(word, at, size, data)
+		p.take(word, data, place)
 	}
 	return wrong
 }
 
-func (p *Poll) take(word string, at, size int64, data []byte) {
+// take keeps bytes of a file and their place: where they end and its size.
+func (p *Poll) take(word string, data []byte, place [2]int64) {
 	switch word {
 	case "request":
 		p.Requested = true
 		p.SnapshotRequest = strings.TrimSpace(strings.ToValidUTF8(string(data), "�"))
 	case "log":
-		p.Log, p.LogSize, p.Next.Log = data, size, at+int64(len(data))
+		p.Log, p.Next.Log, p.LogSize = data, place[0], place[1]
 	case "metrics":
-		p.Metrics, p.MetricsSize, p.Next.Metrics = data, size, at+int64(len(data))
+		p.Metrics, p.Next.Metrics, p.MetricsSize = data, place[0], place[1]
 	}
 }
 

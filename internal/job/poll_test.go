@@ -28,6 +28,7 @@ func TestPollFiles(t *testing.T) {
 			t.Errorf("without a directory: %v", poll.Status)
 		}
 		p.reserve()
+		p.shell.diskAt = time.Time{}
 		poll := look(Offsets{Log: 5}, Limits{})
 		if poll.Status.State != StateNone || len(poll.Log) > 0 || poll.Next.Log != 0 {
 			t.Errorf("before a start: %+v", poll)
@@ -103,11 +104,25 @@ func TestPollKeepsItsShell(t *testing.T) {
 				t.Errorf("look %d at the disk: %t", i, known)
 			}
 		}
+		if err := p.SetVolumeGB(t.Context(), 70); err != nil || p.get(".pod/volume_gb") != "70\n" {
+			t.Errorf("%q %v", p.get(".pod/volume_gb"), err)
+		}
+		if text, err := p.Tail(t.Context(), 2); err != nil || string(text) != "bc" {
+			t.Errorf("%q %v", text, err)
+		}
+		if err := os.RemoveAll(filepath.Join(p.dir, ".pod")); err != nil {
+			t.Fatal(err)
+		}
+		p.put(".pod", "a file")
+		var failed *ScriptError
+		if err := p.RenewLease(t.Context()); !errors.As(err, &failed) || failed.Text == "" {
+			t.Errorf("a lease that cannot be written: %v", err)
+		}
 		if n := p.conn.scripts - before; n != 1 {
-			t.Errorf("%d shells for three looks", n)
+			t.Errorf("%d shells for all of that", n)
 		}
 
-		p.looker.diskAt = time.Time{}
+		p.shell.diskAt = time.Time{}
 		if err := os.WriteFile(filepath.Join(bin, "df"), []byte("#!/bin/sh\nexec sleep 100\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +137,7 @@ func TestPollKeepsItsShell(t *testing.T) {
 		if poll, err := look(0); err != nil || string(poll.Log) != "abc" {
 			t.Errorf("after it: %q %v", poll.Log, err)
 		}
-		_ = p.looker.in.Close()
+		_ = p.shell.in.Close()
 		if _, err := look(0); err == nil {
 			t.Error("a shell that is gone answered")
 		}

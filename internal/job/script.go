@@ -21,6 +21,8 @@ var (
 	launchText string
 	//go:embed scripts/poll.sh
 	pollText string
+	//go:embed scripts/serve.sh
+	serveText string
 	//go:embed scripts/cancel.sh
 	cancelText string
 	//go:embed scripts/files.sh

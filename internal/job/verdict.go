@@ -79,7 +79,7 @@ func LogVerdict(line string) (Verdict, bool) {
 // Verdict reads the watchdog's verdict. State is VerdictNone while there is
 // none.
 func (p *Pod) Verdict(ctx context.Context) (Verdict, error) {
-	text, err := p.read(ctx, ".pod/watchdog", 0, 2048)
+	text, err := p.read(ctx, ".pod/watchdog", 2048, false)
 	if err != nil {
 		return Verdict{State: VerdictNone, GPUCount: -1}, err
 	}

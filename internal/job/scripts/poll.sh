@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154,SC2034
-# Looks at the job, one for each line of standard input: status, new bytes of its
-# files, requests and, where the line asks for it, disk, framed so that no content
-# can be taken for a frame. A look starts as few programs as it can.
+# One look at the job: status, new bytes of its files, requests and, where it is
+# asked for, disk, framed so that no content can be taken for a frame. A look
+# starts as few programs as it can.
 
 # ob_chunk NAME FILE AT MAX: "NAME at size length", then as many bytes and a line
 # break. AT below zero counts from the end; past the end starts over, because
@@ -84,7 +84,3 @@ ob_look() {
 	fi
 	printf 'end\n'
 }
-
-while read -r ob_log_at ob_log_max ob_metrics_at ob_metrics_max ob_disk; do
-	ob_look </dev/null || exit 1
-done
