@@ -32,13 +32,7 @@ func (r *runner) start() error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := r.s.breakable()
-	defer cancel()
-	r.phase("uploading", "uploading %s, %s", countFiles(len(files)), size(total(files)))
-	if err := r.upload(ctx, UploadRequest{Files: files, Open: open}); err != nil {
-		if r.s.interrupted() {
-			return errInterrupted
-		}
+	if err := r.upload(UploadRequest{Files: files, Open: open}); err != nil {
 		return r.startFailed("the inputs could not be uploaded", err)
 	}
 	if r.s.interrupted() {
@@ -49,7 +43,13 @@ func (r *runner) start() error {
 
 // upload brings the inputs to the pod, in the time that it has to get ready
 // after each loss of it.
-func (r *runner) upload(ctx context.Context, request UploadRequest) error {
+func (r *runner) upload(request UploadRequest) error {
+	if len(request.Files) == 0 {
+		return nil
+	}
+	r.phase("uploading", "uploading %s, %s", countFiles(len(request.Files)), size(total(request.Files)))
+	ctx, cancel := r.s.breakable()
+	defer cancel()
 	progress, finish := r.transfer("upload")
 	return r.carry(carriage{
 		failed:   "the inputs could not be uploaded",

@@ -66,7 +66,7 @@ func (p Poll) Drained() bool {
 const defaultLimit = 1 << 20
 
 // DiskEvery is the least time between two looks at the disk.
-const DiskEvery = 2 * time.Second
+const DiskEvery = 5 * time.Second
 
 // Poll looks at the job, in one round trip.
 func (p *Pod) Poll(ctx context.Context, at Offsets, limits Limits) (Poll, error) {
