@@ -40,6 +40,7 @@ type knobs struct {
 	neverUp    bool          // the download never ends
 	alias      string        // its name in an answers file
 	unresolved bool          // secrets' placeholders stay
+	image      image         // how its image differs
 }
 
 // outcome is what a rule does to a call that it matches.
