@@ -52,6 +52,7 @@ func TestShellcheck(t *testing.T) {
 		"hash":     hashText,
 		"request":  libText + requestText,
 		"disk":     libText + diskText,
+		"programs": programsText,
 		"read":     readScript,
 		"write":    writeScript,
 	}
@@ -85,7 +86,7 @@ func TestScriptsParse(t *testing.T) {
 			compact(libText) + compact(statusText) + compact(pollText),
 			compact(libText) + compact(statusText) + compact(cancelText),
 			compact(filesText), compact(hashText), compact(libText) + compact(requestText),
-			compact(libText) + compact(diskText), readScript, writeScript,
+			compact(libText) + compact(diskText), compact(programsText), readScript, writeScript,
 		} {
 			cmd := exec.Command(m.sh, "-n")
 			cmd.Stdin = strings.NewReader(text)
