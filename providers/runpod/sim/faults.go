@@ -36,6 +36,7 @@ type knobs struct {
 	lessGPUs   int           // so many fewer than asked
 	tellGPUs   bool          // and the API says so
 	noSSH      bool          // no port is ever mapped
+	sshPort    int           // the public port; 0: any
 	pull       time.Duration // longer download, nominal
 	neverUp    bool          // the download never ends
 	alias      string        // its name in an answers file

@@ -57,7 +57,7 @@ func TestImages(t *testing.T) {
 		})
 	}
 	w := serve(t, sim.Options{Form: sim.FormRelocated})
-	for _, bad := range []string{"image-lacks", "image-lacks:", "image-lacks:a/b", "image-lacks:bash", "image-lacks:sshd", "image-entrypoint", "image-entrypoint:x", "image-python:/", "image-python:/a/../b"} {
+	for _, bad := range []string{"image-lacks", "image-lacks:", "image-lacks:a/b", "image-lacks:bash", "image-lacks:sshd", "image-entrypoint", "image-entrypoint:x", "image-python:/", "image-python:/a/../b", "ssh-port", "ssh-port:0", "ssh-port:70000"} {
 		if err := w.ctl.Fault(t.Context(), sim.Fault{Name: bad}); err == nil {
 			t.Errorf("%s was armed", bad)
 		}
