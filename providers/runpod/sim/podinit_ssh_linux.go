@@ -97,12 +97,16 @@ func sshConfig(spec containerSpec) (sshd.Config, error) {
 		return sshd.Config{}, fmt.Errorf("authorized keys: %w", err)
 	}
 	if spec.OtherKey {
-		if signer, err = newHostKey(); err != nil {
+		if signer, err = newKey(); err != nil {
 			return sshd.Config{}, err
 		}
 	}
 	if spec.Refuses {
-		keys = nil
+		stranger, err := newKey()
+		if err != nil {
+			return sshd.Config{}, err
+		}
+		keys = ssh.MarshalAuthorizedKey(stranger.PublicKey())
 	}
 	shell := "/bin/sh"
 	if bash, err := exec.LookPath("bash"); err == nil {
@@ -114,8 +118,8 @@ func sshConfig(spec containerSpec) (sshd.Config, error) {
 	}, nil
 }
 
-// newHostKey makes a key that nobody expects.
-func newHostKey() (ssh.Signer, error) {
+// newKey makes a key that nobody expects.
+func newKey() (ssh.Signer, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, err
