@@ -18,6 +18,9 @@ import (
 // ErrTaken says that a run's directory on the pod belongs to another run.
 var ErrTaken = errors.New("the run's directory on the pod belongs to another run")
 
+// ErrLacks says that a pod's image lacks programs that a run takes.
+var ErrLacks = errors.New("the image lacks what a run takes")
+
 // start arms the money, brings the inputs to the pod and starts the job. On failure the pod is still there, for the caller
 // to delete; once it returns nil the job runs and the state says so.
 func (r *runner) start() error {
@@ -25,7 +28,9 @@ func (r *runner) start() error {
 		return err
 	}
 	reserve := func(ctx context.Context, m Machine) error { return m.Reserve(ctx, r.run.HostKey) }
-	if err := r.onPod(r.t.Call, reserve); err != nil {
+	if err := r.onPod(r.t.Call, reserve); errors.Is(err, ErrLacks) {
+		return r.startFailed("no job was started from "+r.imageWords(), err)
+	} else if err != nil {
 		return r.startFailed("its directory on the pod could not be claimed", err)
 	}
 	files, open, resume, err := r.inputs()
@@ -65,6 +70,14 @@ func (r *runner) upload(request UploadRequest) error {
 		},
 		final: func(err error) bool { return ctx.Err() != nil || errors.Is(err, ErrMismatch) },
 	})
+}
+
+// imageWords names what the pod was made from.
+func (r *runner) imageWords() string {
+	if t := r.spec.Target; t.Image == "" {
+		return "the template " + t.Template
+	}
+	return r.spec.Target.Image
 }
 
 func (r *runner) startFailed(what string, err error) error {

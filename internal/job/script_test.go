@@ -52,6 +52,7 @@ func TestShellcheck(t *testing.T) {
 		"hash":     hashText,
 		"request":  libText + requestText,
 		"disk":     libText + diskText,
+		"programs": programsText,
 	}
 	// Joined texts have no directives left in their places: variables that come
 	// from the caller, and style that each file allows itself.
@@ -83,7 +84,7 @@ func TestScriptsParse(t *testing.T) {
 			compact(libText) + compact(statusText) + compact(pollText) + compact(serveText),
 			compact(libText) + compact(statusText) + compact(cancelText),
 			compact(filesText), compact(hashText), compact(libText) + compact(requestText),
-			compact(libText) + compact(diskText),
+			compact(libText) + compact(diskText), compact(programsText),
 		} {
 			cmd := exec.Command(m.sh, "-n")
 			cmd.Stdin = strings.NewReader(text)

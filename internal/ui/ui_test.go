@@ -138,7 +138,7 @@ func TestPlanFitsTheScreen(t *testing.T) {
 			Address: "run.iris", Type: "run", Action: plan.Rerun,
 			Reason:        "train.py changed and so did a variable with quite a long name, which makes a long line of reasons",
 			ChangedInputs: []string{"file train.py"},
-			Run:           &plan.RunSpec{Cap: plan.CapSpec{Address: "cap.small", Where: "overbrainer.hcl:31", MaxHours: 1, MaxCostUSD: 2}},
+			Run:           &plan.RunSpec{Uploads: []plan.Upload{{Path: "a", Size: 40e9}, {Path: "b", Size: 2e9}}, Cap: plan.CapSpec{Address: "cap.small", Where: "overbrainer.hcl:31", MaxHours: 1, MaxCostUSD: 2}},
 			Cost:          plan.RunCost{MaxUSD: &most, HourlyUSD: &hourly},
 		}},
 		Offers: map[string][]plan.Offer{"run.iris": {
@@ -153,7 +153,7 @@ func TestPlanFitsTheScreen(t *testing.T) {
 	}
 	out := b.String()
 	for _, part := range []string{"-/+ run.iris", "NVIDIA A40 (48 GB), high stock", "$0.39 an hour", "NVIDIA GeForce RTX 4090 unknown",
-		"1h, $2.00 (cap.small, overbrainer.hcl:31)", "at most $1.23", "most it may cost  $1.23", "$0.50 under cap.small"} {
+		"uploads    2 files, 42 GB\n", "1h, $2.00 (cap.small, overbrainer.hcl:31)", "at most $1.23", "most it may cost  $1.23", "$0.50 under cap.small"} {
 		if !strings.Contains(out, part) {
 			t.Errorf("no %q in\n%s", part, out)
 		}
