@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/overbrainer/overbrainer/internal/safetext"
 	"github.com/overbrainer/overbrainer/internal/ui"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -40,7 +41,7 @@ func stateListCommand(a *app) *command {
 				return ui.JSONLine(a.out, found)
 			}
 			for _, address := range found {
-				fmt.Fprintln(a.out, address)
+				fmt.Fprintln(a.out, safetext.OneLine(address))
 			}
 			return nil
 		},

@@ -34,9 +34,9 @@ func (p Problem) Write(w io.Writer, look Look) error {
 		out.err = WriteDiagnostics(w, p.Diagnostics, look)
 	} else {
 		lines := strings.Split(p.Message, "\n")
-		out.line(look.paint(red, "Error: "), clean(lines[0]))
+		out.line(look.paint(red, "Error: "), visible(lines[0]))
 		for _, l := range lines[1:] {
-			out.line("  ", clean(l))
+			out.line("  ", visible(l))
 		}
 	}
 	if p.Hint != "" {
@@ -44,7 +44,7 @@ func (p Problem) Write(w io.Writer, look Look) error {
 			if i == 0 {
 				out.line()
 			}
-			out.line("  ", clean(l))
+			out.line("  ", visible(l))
 		}
 	}
 	return out.err

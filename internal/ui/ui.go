@@ -69,6 +69,10 @@ func (l Look) Bold(s string) string { return l.paint(bold, s) }
 // clean makes text from outside safe on one line of a terminal.
 func clean(s string) string { return safetext.Printable(s) }
 
+// visible does the same to what somebody may have typed: a character that is not
+// shown may be what is wrong with it.
+func visible(s string) string { return safetext.Visible(s) }
+
 // printer collects the first error of many writes.
 type printer struct {
 	w   io.Writer
