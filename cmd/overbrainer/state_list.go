@@ -40,6 +40,9 @@ func stateListCommand(a *app) *command {
 			if asJSON {
 				return ui.JSONLine(a.out, found)
 			}
+			if len(found) == 0 {
+				fmt.Fprintln(a.err, "There are no addresses in the state.")
+			}
 			for _, address := range found {
 				fmt.Fprintln(a.out, safetext.OneLine(address))
 			}
