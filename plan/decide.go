@@ -168,12 +168,21 @@ func (s situation) ended() decision {
 		what, try = "succeeded, but its results were never brought home and its pod is gone", ""
 	}
 	if point == nil {
-		return decision{action: Rerun, reason: what + try, try: s.nextTry()}
+		return decision{action: Rerun, reason: what + anew(cur) + try, try: s.nextTry()}
 	}
 	if cur.Phase == state.Stopped {
 		try = ""
 	}
 	return decision{action: Resume, reason: what + "; goes on from " + s.pointWords(point) + try, try: s.nextTry(), resume: point}
+}
+
+// anew says what is lost of a job whose pod went away: all of it where no
+// snapshot of it is here.
+func anew(cur *state.Run) string {
+	if cur.Phase == state.Succeeded || cur.StartedAt == nil || cur.Reason != state.TakenAway && cur.Reason != state.Lost {
+		return ""
+	}
+	return "; no snapshot of it is here, so the job begins anew"
 }
 
 // again says how a run that is held runs again.
