@@ -34,7 +34,7 @@ func (p *project) plan(ctx context.Context, o planning) (*plan.Plan, error) {
 		DestroyVolumes: o.volumes,
 	}
 	if o.refresh {
-		in.FreshPod = p.freshPod
+		in.FreshPod, in.Reread, in.Holder = p.freshPod, p.store.Read, holder()
 		in.Pods, in.Pod, in.Secrets = p.listPods, p.getPod, p.listSecrets
 	}
 	pl, err := plan.Build(ctx, in)
