@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -150,7 +151,7 @@ func (p *project) enter(ctx context.Context, address string, make func(*state.St
 	_, err := p.store.Update(ctx, func(st *state.State) error {
 		if _, taken := st.Resources[address]; taken {
 			return &problem{code: "address_taken", address: address, message: address + " is in the state already",
-				hint: "overbrainer state rm " + address + " forgets it"}
+				hint: "overbrainer state rm " + plan.ShellWord(address) + " forgets it"}
 		}
 		if err := p.app.unclaimed(st, address); err != nil {
 			return err

@@ -25,7 +25,7 @@ func (p *project) writePlan(name string, pl *plan.Plan, asJSON bool) error {
 	if asJSON {
 		return nil
 	}
-	fmt.Fprintf(p.app.out, "\nThe plan is in %s. This does exactly that:\n  overbrainer apply %s\n", name, name)
+	fmt.Fprintf(p.app.out, "\nThe plan is in %s. This does exactly that:\n  overbrainer apply %s\n", name, plan.ShellWord(name))
 	return nil
 }
 

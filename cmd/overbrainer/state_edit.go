@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -94,7 +95,7 @@ func stateRmCommand(a *app) *command {
 							if run.Holds() {
 								return &problem{code: "holds", address: address, id: run.ID,
 									message: fmt.Sprintf("%s: run %s still has a pod, a secret or something unfinished", address, run.ID),
-									hint:    "overbrainer destroy -target=" + address + " ends it; -force forgets it all the same"}
+									hint:    "overbrainer destroy -target=" + plan.ShellWord(address) + " ends it; -force forgets it all the same"}
 							}
 						}
 					}
