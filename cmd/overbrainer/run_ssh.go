@@ -78,26 +78,25 @@ func (a *app) sshTo(st *state.State, address string, run *state.Run) (config, ho
 	if err != nil {
 		return "", "", nil, err
 	}
-	if run.KeySource == (apply.DerivedKeys{}).Kind() && keys.Kind() != run.KeySource {
+	if run.KeySource != (apply.DerivedKeys{}).Kind() {
+		config = filepath.Join(dir, "ssh", "config") // beside the key, by who made it
+		if _, err := os.Stat(config); err != nil {
+			return wrong("no_key", "the keys of run "+run.ID+" are not on this machine", "they are with "+run.Holder)
+		}
+		return config, "overbrainer-" + run.ID, func() {}, nil
+	}
+	if keys.Kind() != run.KeySource {
 		return wrong("no_key", "run "+run.ID+" was started with an OVERBRAINER_KEY, which is not set here", "set the same as "+run.Holder+" has")
 	}
-	if run.KeySource != (apply.DerivedKeys{}).Kind() {
-		keys = apply.FileKeys{} // whatever others are set for what is to come
-	}
 	key, err := keys.ClientKey(dir, st.Lineage, run.ID)
-	if errors.Is(err, apply.ErrNoKey) {
-		return wrong("no_key", "the keys of run "+run.ID+" are not on this machine", "they are with "+run.Holder)
-	}
 	if err == nil {
 		err = apply.KeyFits(run, key)
 	}
 	switch {
 	case err != nil:
-		return wrong("no_key", err.Error(), "")
+		return wrong("no_key", err.Error(), "set it to the value that the machine of "+run.Holder+" has")
 	case run.Pod.SSH == nil:
 		return wrong("no_address", "pod "+run.Pod.ID+" of run "+run.ID+" has no address yet", "overbrainer run list shows how far it is")
-	case keys.Kind() == (apply.FileKeys{}).Kind():
-		return filepath.Join(dir, "ssh", "config"), "overbrainer-" + run.ID, func() {}, nil
 	}
 	at, socket, end, err := lend(key)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/overbrainer/overbrainer/config"
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -22,17 +23,18 @@ func stateMvCommand(a *app) *command {
 		exits:   []int{exitLocked},
 		least:   2, most: 2,
 		run: func(ctx context.Context, args []string) error {
-			from, to := args[0], args[1]
+			from := args[0]
+			kind, to, ok := config.Address(args[1])
 			_, err := a.store(0).Update(ctx, func(st *state.State) error {
 				r, err := entry(st, from)
 				if err != nil {
 					return err
 				}
+				if !ok || kind != r.Type {
+					return &usageError{text: fmt.Sprintf("%q is no address of a %s", args[1], r.Type), hint: fmt.Sprintf(`it looks like %s.NAME or '%[1]s.NAME["KEY"]'`, r.Type)}
+				}
 				if _, taken := st.Resources[to]; taken {
 					return &problem{code: "address_taken", message: to + " is in the state already"}
-				}
-				if err := sameType(r.Type, to); err != nil {
-					return err
 				}
 				if err := a.unclaimed(st, from, to); err != nil {
 					return err
@@ -47,13 +49,6 @@ func stateMvCommand(a *app) *command {
 			return err
 		},
 	}
-}
-
-func sameType(kind, to string) error {
-	if len(to) <= len(kind)+1 || to[:len(kind)+1] != kind+"." {
-		return &usageError{text: fmt.Sprintf("%q is no address of a %s", to, kind), hint: "it looks like " + kind + ".NAME"}
-	}
-	return nil
 }
 
 // unclaimed refuses addresses that a process works on.
