@@ -91,8 +91,17 @@ func isAddress(trav hcl.Traversal) bool {
 		return false
 	}
 	_, ok := trav[1].(hcl.TraverseAttr)
-	if ok && len(trav) == 3 {
-		_, ok = trav[2].(hcl.TraverseIndex)
+	if !ok || len(trav) == 2 {
+		return ok
+	}
+	index, ok := trav[2].(hcl.TraverseIndex)
+	switch {
+	case !ok:
+	case index.Key.Type() == cty.Number:
+		n := index.Key.AsBigFloat()
+		ok = n.IsInt() && n.Sign() >= 0
+	default:
+		ok = index.Key.Type() == cty.String
 	}
 	return ok
 }

@@ -82,7 +82,7 @@ func (p *project) importVolume(ctx context.Context, address, id string) error {
 // likely meant.
 func (p *project) undeclared(address string, known []string, otherwise string) error {
 	hint := otherwise
-	if near := nearest(address, known); near != "" {
+	if near := nearestAddress(address, known); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	return &problem{code: "no_such_address", address: address, message: address + " is not in the configuration", hint: hint}

@@ -123,8 +123,10 @@ func statePullCommand(a *app) *command {
 			if err != nil {
 				return err
 			}
+			asJSON := a.json
 			a.json = true // as it is: only known secrets are masked
 			_, err = a.out.Write(data)
+			a.json = asJSON
 			return err
 		},
 	}
