@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/overbrainer/overbrainer/apply"
+	"github.com/overbrainer/overbrainer/config"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/providers/providertest"
 	"github.com/overbrainer/overbrainer/state"
@@ -43,7 +45,7 @@ func TestPodsThatOthersWorkOn(t *testing.T) {
 		change(func(st *state.State) {
 			run(st, "new", state.Preparing, &state.Pod{ID: "new", State: state.PodProvisioning})
 			run(st, "fetched", state.Succeeded, &state.Pod{ID: "fetched", State: state.PodRunning})
-			if _, _, err := st.Claim([]string{"run.fetched"}, "attach", state.ClaimHolder{Who: "root", Host: "vm", PID: 12}, time.Now()); err != nil {
+			if _, _, err := st.Claim([]string{"run.fetched"}, "attach", state.ClaimHolder{Who: "root", Host: "elsewhere.invalid", PID: 12}, time.Now()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -68,13 +70,48 @@ func TestPodsThatOthersWorkOn(t *testing.T) {
 		got = append(got, text)
 	}
 	want := []string{
-		"fetched: ended, succeeded, not deleted; root@vm works on it (attach, pid 12) | ",
+		"fetched: ended, succeeded, not deleted; root@elsewhere.invalid works on it (attach, pid 12) | ",
 		"unknown: not_in_runs, no such run here; pod rm -force deletes it | overbrainer pod rm lost -force !",
 		"new: in_progress, preparing | ",
 		"left: ended, succeeded, not deleted | overbrainer pod rm old !",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
+
+// The plan of a destroy judges by the state from after the list, too.
+func TestPlanOfPodsRentedMeanwhile(t *testing.T) {
+	local := state.Local(t.TempDir(), "test")
+	change := func(f func(*state.State)) {
+		t.Helper()
+		if _, err := local.Update(context.Background(), func(st *state.State) error { f(st); return nil }); err != nil {
+			t.Error(err)
+		}
+	}
+	change(func(*state.State) {})
+	before, err := local.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := providertest.NewMemory()
+	mem.Fail(providertest.Fault{Op: "ListPods", Do: func() {
+		change(func(st *state.State) {
+			st.Resources["run.new"] = &state.Resource{Type: "run", Provider: "fake", Run: &state.RunResource{
+				Current: "new", Runs: []*state.Run{{ID: "new", Phase: state.Preparing, Dir: "runs/new", Pod: &state.Pod{ID: "new", State: state.PodProvisioning}}},
+			}}
+		})
+		mem.AddPod(providers.Pod{ID: "new", Status: providers.Running, Marker: providers.Marker{RunID: "new", Lineage: before.Lineage}})
+	}})
+	a := &app{now: time.Now, dir: t.TempDir(), environ: func(string) string { return "" }}
+	store := a.store(0)
+	store.once.Do(func() { store.at = local })
+	p := &project{app: a, store: store, st: before, cfg: &config.Config{Targets: map[string]*config.Target{"target.gpu": {Provider: "fake"}}}}
+	p.init()
+	p.rented["fake"] = apply.Rented{Provider: mem, Description: mem.Description, Configured: mem.Configured}
+	pl, err := p.plan(t.Context(), planning{refresh: true, destroy: true})
+	if err != nil || len(pl.Leftovers) > 0 || len(mem.Pods()) != 1 {
+		t.Errorf("%v, left over: %+v", err, pl.Leftovers)
 	}
 }
 
