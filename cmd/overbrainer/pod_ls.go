@@ -42,7 +42,7 @@ func podLsCommand(a *app) *command {
 		state that the account does not show any more. It changes nothing.`,
 		example: "$ overbrainer pod ls",
 		read: func(ctx context.Context, acc *account) (any, ui.Table, error) {
-			t := ui.Table{Columns: []string{"RUN", "POD", "STATUS", "GPU", ">$/H", "CREATED", "NOTE"}}
+			t := ui.Table{Columns: []string{"RUN", "POD", "STATUS", "GPU", ">$/H", "CREATED", "NOTE"}, Empty: "There are no pods that overbrainer rented."}
 			rows, pods, err := acc.listed(ctx)
 			if err != nil {
 				return nil, t, err

@@ -30,9 +30,12 @@ func runReportCommand(a *app) *command {
 		example: "$ overbrainer run report -out=sweep.html",
 		most:    -1,
 		register: func(f *flags) {
-			f.text(&out, "out", "FILE", "where to write it (default report.html)")
+			f.text(&out, "out", "FILE", "where to write it (default report.html); - is the standard output")
 		},
 		run: func(ctx context.Context, args []string) error {
+			if out == "" {
+				return &usageError{text: "-out names no file"}
+			}
 			st, err := a.readState(ctx)
 			if err != nil {
 				return err
@@ -56,7 +59,8 @@ func runReportCommand(a *app) *command {
 			if err := ui.Report(&page, "Runs of "+filepath.Base(a.dir), runs, a.now()); err != nil {
 				return err
 			}
-			if err := replaceFile(a.path(out), []byte(a.redactor.String(page.String())), 0o644); err != nil {
+			told, err := a.writeNamed(ctx, out, []byte(a.redactor.String(page.String())))
+			if err != nil || told {
 				return err
 			}
 			_, err = fmt.Fprintln(a.out, "wrote "+out)

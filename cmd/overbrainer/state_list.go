@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/overbrainer/overbrainer/internal/safetext"
 	"github.com/overbrainer/overbrainer/internal/ui"
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
@@ -40,8 +41,11 @@ func stateListCommand(a *app) *command {
 			if asJSON {
 				return ui.JSONLine(a.out, found)
 			}
+			if len(found) == 0 {
+				fmt.Fprintln(a.err, "There are no addresses in the state.")
+			}
 			for _, address := range found {
-				fmt.Fprintln(a.out, address)
+				fmt.Fprintln(a.out, safetext.OneLine(address))
 			}
 			return nil
 		},
