@@ -196,7 +196,7 @@ func TestInterrupt(t *testing.T) {
 					t.Errorf("pods %v, run %+v", w.mem.Pods(), w.run("run.train"))
 				}
 				text := strings.Join(out.Messages, "\n")
-				for _, want := range []string{w.mem.Pods()[0].ID, "$0.4469", "max_hours = 6", "overbrainer run attach run.train"} {
+				for _, want := range []string{w.mem.Pods()[0].ID, "$0.447", "max_hours = 6", "overbrainer run attach run.train"} {
 					if !strings.Contains(text, want) {
 						t.Errorf("message lacks %q: %s", want, text)
 					}
@@ -238,7 +238,7 @@ func TestDetachIsQuick(t *testing.T) {
 					t.Errorf("%v, class %d after %s", err, out.Class, took)
 				}
 				text := strings.Join(out.Messages, "\n")
-				for _, want := range []string{w.mem.Pods()[0].ID, "$0.4469", "max_hours = 6", "overbrainer run attach run.train"} {
+				for _, want := range []string{w.mem.Pods()[0].ID, "$0.447", "max_hours = 6", "overbrainer run attach run.train"} {
 					if !strings.Contains(text, want) {
 						t.Errorf("message lacks %q: %s", want, text)
 					}

@@ -36,7 +36,7 @@ func (b *builder) checkResumes() {
 		if to := step.Run.ResumeFrom; to.Dir != "" {
 			if problem := b.checkpointProblem(to.Checkpoint()); problem != "" {
 				b.errorAt(where, fmt.Sprintf("the snapshot of step %d of %s cannot be used", to.Step, run.ResumeFrom),
-					fmt.Sprintf("It was left by run %s: %s. Put it back, give %s another one with -replace=%s, or leave %s out with -target.", to.RunID, problem, run.ResumeFrom, run.ResumeFrom, run.Address))
+					fmt.Sprintf("It was left by run %s: %s. Put it back, give %s another one with -replace=%s, or leave %s out with -target.", to.RunID, problem, run.ResumeFrom, run.ResumeFrom, ShellWord(run.Address)))
 			}
 			continue
 		}
@@ -45,7 +45,7 @@ func (b *builder) checkResumes() {
 		switch {
 		case !has(run.Late, "resume_from") && from != nil:
 			b.errorAt(where, run.ResumeFrom+" left no snapshot to resume from",
-				fmt.Sprintf("Run %s %s. %s Give it one and run it again with -replace=%s, or leave %s out with -target.", from.ID, outcome(from), leaves, run.ResumeFrom, run.Address))
+				fmt.Sprintf("Run %s %s. %s Give it one and run it again with -replace=%s, or leave %s out with -target.", from.ID, outcome(from), leaves, run.ResumeFrom, ShellWord(run.Address)))
 		case source != nil && (source.Snapshot == nil || source.Snapshot.Every == 0) && (from == nil || from.Checkpoint() == nil):
 			b.warnAt(where, run.ResumeFrom+" may leave no snapshot to resume from",
 				fmt.Sprintf("It has none that comes home while it runs, and %s needs one. %s", run.Address, leaves))

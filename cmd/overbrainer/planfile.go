@@ -25,7 +25,7 @@ func (p *project) writePlan(name string, pl *plan.Plan, quiet bool) error {
 	if quiet {
 		return nil
 	}
-	fmt.Fprintf(p.app.out, "\nThe plan is in %s. This does exactly that:\n  overbrainer apply %s\n", name, name)
+	fmt.Fprintf(p.app.out, "\nThe plan is in %s. This does exactly that:\n  overbrainer apply %s\n", name, plan.ShellWord(name))
 	return nil
 }
 

@@ -52,6 +52,7 @@ func Leftovers(w io.Writer, left []plan.Leftover, look Look) error {
 // Rates says what something costs an hour, a day and a month, in USD; monthly
 // is given for what is billed by the month.
 func Rates(hourly float64, monthly *float64) string {
+	hourly = money.Rate(hourly)
 	month := hourly * hoursAMonth
 	if monthly != nil {
 		month = *monthly

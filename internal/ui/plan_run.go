@@ -83,7 +83,7 @@ func (v planView) placing(s *plan.Step, offers []plan.Offer) {
 	}
 	v.field("gpu", fmt.Sprintf("%s, %s, %s, %s cloud", gpu, stockWords(o.Stock), where(o), clean(o.Cloud)))
 	rate := price(o.PriceUSD) + " an hour"
-	if s.Cost.DiskUSD != nil && *s.Cost.DiskUSD > 0 && s.Cost.HourlyUSD != nil {
+	if h := s.Cost.HourlyUSD; h != nil && o.Chosen && o.PriceUSD != nil && money.Price(*h) != money.Price(*o.PriceUSD) {
 		rate += fmt.Sprintf(", with its disk %s", money.Price(*s.Cost.HourlyUSD))
 	}
 	v.field("price", rate)

@@ -356,3 +356,27 @@ func TestStateTellsWhatWasSpent(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// What an hour costs is the same amount wherever it stands, also of a run that
+// max_cost_usd bounds.
+func TestPricesAgree(t *testing.T) {
+	disk := 20 * 0.10 / 720
+	if one, other := Rates(0.49+disk, nil), Rates(0.4928, nil); one != other {
+		t.Errorf("%s\n%s", one, other)
+	}
+	price, hourly, most := 0.24, 0.2428, 2.0
+	p := &plan.Plan{
+		Steps: []*plan.Step{{
+			Address: "run.a", Type: "run", Action: plan.Run, Run: &plan.RunSpec{},
+			Cost: plan.RunCost{HourlyUSD: &hourly, MaxUSD: &most},
+		}},
+		Offers: map[string][]plan.Offer{"run.a": {{GPUType: "NVIDIA A40", PriceUSD: &price, Chosen: true}}},
+	}
+	var b bytes.Buffer
+	if err := Plan(&b, p, Look{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "$0.24 an hour, with its disk $0.2428") {
+		t.Error(b.String())
+	}
+}
