@@ -72,3 +72,17 @@ func TestFilesThatWentAwayAreNamed(t *testing.T) {
 		}
 	})
 }
+
+// TestLinksToNothingAreToldOf: they end nothing, and nobody finds out later.
+func TestLinksToNothingAreToldOf(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.job.left = []string{"output/best (it leads to no file and no directory)"}
+		if out := w.apply(oneRun(spec()), Options{}); out.Class != OK {
+			t.Errorf("%+v", out)
+		}
+		if !w.said(EventWarning, "output/best (it leads to no file") {
+			t.Error("the link was not told of")
+		}
+		w.clean()
+	})
+}

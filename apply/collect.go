@@ -21,6 +21,7 @@ const snapshotFile = "snapshot.json"
 // collected is what came home.
 type collected struct {
 	files []File
+	left  []string // links among the results that lead to nothing
 	// missed says what should have come and is not there, reason what that
 	// makes of the run; "" where nothing is missing.
 	missed string
@@ -55,6 +56,9 @@ func (r *runner) collect(e ending) (collected, error) {
 	})
 	if err == nil && first != nil {
 		r.warnOfGone(first.Files, got.files)
+	}
+	if err == nil && len(got.left) > 0 {
+		r.warnf("links among the results lead to nothing that could be fetched: %s", someOf(got.left))
 	}
 	switch {
 	case err == nil, errors.Is(err, errInterrupted), errors.Is(err, ErrNoJob), podEnded(err):
@@ -136,7 +140,7 @@ func (r *runner) collectOnce(e ending, known **Manifest, progress func(done, tot
 		}
 		return collected{}, here, err
 	}
-	got.files = r.maskKept(manifest.Files)
+	got.files, got.left = r.maskKept(manifest.Files), manifest.Left
 	switch {
 	case e.snapshot != nil && !holds(manifest.Files, e.snapshot.Path):
 		got.reason = state.InvalidSnapshot
@@ -251,13 +255,16 @@ func missedWords(globs, others []string) string {
 	if len(others) == 0 {
 		return text + "; the job left no file"
 	}
+	return text + "; there were " + someOf(others)
+}
+
+// someOf names the first of many.
+func someOf(all []string) string {
 	const most = 10
-	shown := others
-	more := ""
-	if len(shown) > most {
-		shown, more = shown[:most], fmt.Sprintf(" and %d more", len(others)-most)
+	if len(all) <= most {
+		return strings.Join(all, ", ")
 	}
-	return text + "; there were " + strings.Join(shown, ", ") + more
+	return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), len(all)-most)
 }
 
 func podID(run *state.Run) string {

@@ -114,10 +114,11 @@ type fakeJob struct {
 	metrics string
 	// snapshot: it saves itself when asked, at this step; 0: it does not.
 	snapshot int64
-	unsaved  bool   // it says that it saved itself, and there is no checkpoint
-	obeys    bool   // it ends when asked and leaves no snapshot
-	badProof string // it leaves a proof of which this is wrong
-	hang     bool   // it never ends by itself
+	unsaved  bool     // it says that it saved itself, and there is no checkpoint
+	obeys    bool     // it ends when asked and leaves no snapshot
+	badProof string   // it leaves a proof of which this is wrong
+	hang     bool     // it never ends by itself
+	left     []string // links among its results that lead to nothing
 }
 
 // fakePod is one machine.
@@ -321,7 +322,7 @@ func (m fakeMachine) Manifest(_ context.Context, globs, always []string) (Manife
 }
 
 func (m fakeMachine) manifest(globs, always []string) Manifest {
-	var out Manifest
+	out := Manifest{Left: m.job.left}
 	for _, name := range sortedKeys(m.job.files) {
 		if glob.Match(globs, name) {
 			out.Files = append(out.Files, fileOf(name, m.job.files[name]))

@@ -136,7 +136,7 @@ func listError(err error) error {
 }
 
 func manifestOf(list job.Manifest) Manifest {
-	out := Manifest{Matched: list.Matched, Others: list.Others, Files: make([]File, len(list.Files))}
+	out := Manifest{Matched: list.Matched, Others: list.Others, Left: list.Left, Files: make([]File, len(list.Files))}
 	for i, f := range list.Files {
 		out.Files[i] = File(f)
 	}
@@ -148,7 +148,7 @@ func (m *sshMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, e
 		Dir: c.Dir, Globs: c.Globs, Always: c.Always, Running: c.Running, AllowEmpty: true, Progress: c.Progress,
 	}
 	if c.Known != nil {
-		request.Known = &job.Manifest{Matched: c.Known.Matched, Others: c.Known.Others}
+		request.Known = &job.Manifest{Matched: c.Known.Matched, Others: c.Known.Others, Left: c.Known.Left}
 		for _, f := range c.Known.Files {
 			request.Known.Files = append(request.Known.Files, remote.File(f))
 		}

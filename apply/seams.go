@@ -242,6 +242,9 @@ type Manifest struct {
 	Matched int
 	// Others names files that matched nothing.
 	Others []string
+	// Left are links that the globs may have meant and that lead to nothing that
+	// can be fetched, each with why.
+	Left []string
 }
 
 // CollectRequest is a transfer home.

@@ -104,17 +104,23 @@ func (p *Pod) fetch(ctx context.Context, c Collect, m Manifest) error {
 	if err := home.checkSpace(c.Free, todo); err != nil {
 		return err
 	}
-	if len(todo) > 0 {
+	pull, twins := apart(m.Files, todo)
+	if len(pull) > 0 {
 		progress, stop := p.holdLease(ctx, c.Progress)
 		err = p.conn.Pull(ctx, remote.Pull{
 			Dir:      p.dir,
-			Files:    todo,
+			Files:    pull,
 			Dest:     filepath.Join(c.Dir, partial),
 			Progress: progress,
 			Stall:    p.Stall,
 		})
 		stop()
 		if err != nil {
+			return err
+		}
+	}
+	for _, t := range twins {
+		if err := home.copy(ctx, t); err != nil {
 			return err
 		}
 	}

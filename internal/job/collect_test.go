@@ -43,7 +43,7 @@ func TestManifest(t *testing.T) {
 		if err := os.Chmod(filepath.Join(p.dir, "output/model.bin"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for link, target := range map[string]string{"output/link": "model.bin", "output/dir": "../other"} {
+		for link, target := range map[string]string{"output/link": "model.bin", "output/skip/link": "../model.bin", "linked": "other"} {
 			if err := os.Symlink(target, filepath.Join(p.dir, link)); err != nil {
 				t.Fatal(err)
 			}
@@ -52,6 +52,7 @@ func TestManifest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		files["output/link"] = files["output/model.bin"]
 		var want []string
 		for name := range files {
 			if strings.HasPrefix(name, "output/") && name != "output/skip/me" || name == "job.log" || name == "metrics.jsonl" {
@@ -62,7 +63,7 @@ func TestManifest(t *testing.T) {
 		for _, f := range manifest.Files {
 			got = append(got, f.Path)
 			sum := sha256.Sum256([]byte(files[f.Path]))
-			if f.SHA256 != hex.EncodeToString(sum[:]) || f.Size != int64(len(files[f.Path])) || f.Exec != (f.Path == "output/model.bin") {
+			if f.SHA256 != hex.EncodeToString(sum[:]) || f.Size != int64(len(files[f.Path])) || f.Exec != (files[f.Path] == "weights") {
 				t.Errorf("%+v", f)
 			}
 		}

@@ -26,6 +26,9 @@ type Manifest struct {
 	Matched int
 	// Others are further regular files there, sorted, at most 1000.
 	Others []string
+	// Left are links that the globs may have meant and that lead to nothing that
+	// can be fetched, each with why.
+	Left []string
 }
 
 // Bytes is the size of all files together.
@@ -72,15 +75,12 @@ const (
 	maxOthers = 1000
 )
 
-// Manifest lists the regular files in the run's directory that globs match or
-// always names, and has the pod compute their digests. Links are left out. The
-// error is ErrNoJob where no job left them.
+// Manifest lists the files in the run's directory that globs match or always
+// names, those behind links included, and has the pod compute their digests.
+// The error is ErrNoJob where no job left them.
 func (p *Pod) Manifest(ctx context.Context, globs, always []string) (Manifest, error) {
-	list, err := p.run(ctx, call{
-		what:   "listing the results",
-		script: compact(filesText),
-		max:    maxList,
-	})
+	set := glob.New(globs)
+	list, err := p.list(ctx, func(name string) bool { return mayHold(set, always, name) })
 	var script *ScriptError
 	if errors.As(err, &script) && script.Exit == 3 {
 		return Manifest{}, ErrNoJob
@@ -88,7 +88,8 @@ func (p *Pod) Manifest(ctx context.Context, globs, always []string) (Manifest, e
 	if err != nil {
 		return Manifest{}, err
 	}
-	m, wanted, err := choose(list, globs, always)
+	m, wanted, err := choose(list.files, set, always)
+	m.Left = list.left
 	if err != nil || len(wanted) == 0 {
 		return m, err
 	}
@@ -111,19 +112,10 @@ func (p *Pod) Manifest(ctx context.Context, globs, always []string) (Manifest, e
 	return m, nil
 }
 
-// choose sorts a list of names, each "./name" and a NUL, into wanted ones and
-// others.
-func choose(list []byte, globs, always []string) (m Manifest, wanted []string, err error) {
-	set := glob.New(globs)
+// choose sorts a list of names into wanted ones and others.
+func choose(list []string, set *glob.Set, always []string) (m Manifest, wanted []string, err error) {
 	var taken []string
-	for record := range bytes.SplitSeq(list, []byte{0}) {
-		if len(record) == 0 {
-			continue
-		}
-		name, found := strings.CutPrefix(string(record), "./")
-		if !found || !safePath(name) {
-			return Manifest{}, nil, &ProtocolError{What: "listing the results", Detail: fmt.Sprintf("the name %q", record)}
-		}
+	for _, name := range list {
 		top, _, _ := strings.Cut(name, "/")
 		matched := set.Match(name)
 		switch {

@@ -49,6 +49,8 @@ func TestShellcheck(t *testing.T) {
 		"poll":     libText + statusText + pollText,
 		"cancel":   libText + statusText + cancelText,
 		"files":    filesText,
+		"links":    linksText,
+		"below":    belowText,
 		"hash":     hashText,
 		"request":  libText + requestText,
 		"disk":     libText + diskText,
@@ -84,7 +86,7 @@ func TestScriptsParse(t *testing.T) {
 			compact(libText) + compact(launchText), compact(libText) + compact(wrapperText),
 			compact(libText) + compact(statusText) + compact(pollText),
 			compact(libText) + compact(statusText) + compact(cancelText),
-			compact(filesText), compact(hashText), compact(libText) + compact(requestText),
+			compact(filesText), compact(linksText), compact(belowText), compact(hashText), compact(libText) + compact(requestText),
 			compact(libText) + compact(diskText), readScript, writeScript,
 		} {
 			cmd := exec.Command(m.sh, "-n")

@@ -16,7 +16,8 @@ import (
 func (d *download) batch(ctx context.Context, files []File) error {
 	defer Mark(ctx, "batch")()
 	var script strings.Builder
-	fmt.Fprintf(&script, "cd %s && exec tar -cf -", Quote(d.dir))
+	// A link that is listed stands for the file that it leads to.
+	fmt.Fprintf(&script, "cd %s && exec tar -chf -", Quote(d.dir))
 	for _, f := range files {
 		script.WriteByte(' ')
 		quoteTo(&script, "./"+f.Path)

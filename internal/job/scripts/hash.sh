@@ -22,7 +22,7 @@ for b in iter(lambda: sys.stdin.buffer.read(1<<20), b\"\"): h.update(b)
 print(h.hexdigest())"
 }
 for f do
-	[ -f "$f" ] && [ ! -h "$f" ] || continue
+	[ -f "$f" ] || continue
 	read -r h rest <<END
 $($ob_hash <"$f")
 END
