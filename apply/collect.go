@@ -22,6 +22,7 @@ const snapshotFile = "snapshot.json"
 type collected struct {
 	files []File
 	left  []string // links among the results that lead to nothing
+	saved *saved   // what a job that did not end well had saved
 	// missed says what should have come and is not there, reason what that
 	// makes of the run; "" where nothing is missing.
 	missed string
@@ -129,6 +130,11 @@ func (r *runner) collectOnce(e ending, known **Manifest, progress func(done, tot
 		request.Globs = append(request.Globs, globLiteral(e.snapshot.Path)+"/**")
 		request.Always = append(request.Always, snapshotFile)
 	}
+	kept := r.lookForSaved(ctx, e)
+	if kept != nil {
+		request.Globs = append(request.Globs, globLiteral(kept.snapshot.Path)+"/**", globLiteral(kept.snapshot.Path))
+		request.Always = append(request.Always, snapshotFile)
+	}
 	request.Progress = func(done, total int64) {
 		here = done
 		progress(done, total)
@@ -141,6 +147,9 @@ func (r *runner) collectOnce(e ending, known **Manifest, progress func(done, tot
 		return collected{}, here, err
 	}
 	got.files, got.left = r.maskKept(manifest.Files), manifest.Left
+	if kept != nil && holds(manifest.Files, kept.snapshot.Path) {
+		got.saved = kept
+	}
 	switch {
 	case e.snapshot != nil && !holds(manifest.Files, e.snapshot.Path):
 		got.reason = state.InvalidSnapshot
@@ -226,6 +235,9 @@ func (r *runner) settleResults(e ending, got collected) error {
 				snap.At = at
 			}
 			run.Snapshot = &snap
+		}
+		if got.saved != nil {
+			got.saved.note(r, run)
 		}
 	})
 	r.saveResult(got.files)

@@ -117,6 +117,7 @@ type fakeJob struct {
 	unsaved  bool     // it says that it saved itself, and there is no checkpoint
 	obeys    bool     // it ends when asked and leaves no snapshot
 	badProof string   // it leaves a proof of which this is wrong
+	badEnd   int      // it ends so after it saved itself
 	hang     bool     // it never ends by itself
 	left     []string // links among its results that lead to nothing
 }
@@ -167,7 +168,7 @@ func (p *fakePod) state(now time.Time) (JobState, int) {
 	case !p.cancelled.IsZero():
 		return JobCancelled, 0
 	case p.asked != "" && (p.job.snapshot > 0 || p.job.obeys || p.job.badProof != "") && !now.Before(p.askedAt.Add(time.Minute)):
-		return JobExited, 0
+		return JobExited, p.job.badEnd
 	case !p.job.hang && !now.Before(p.started.Add(p.job.length)):
 		return JobExited, p.job.exit
 	}

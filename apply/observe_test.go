@@ -91,7 +91,8 @@ func TestLooksOnUntilTheJobStarts(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.job = fakeJob{length: time.Hour, log: "one\n", files: map[string]string{"output/m": "w"}}
 		w.boot = func(_ int, p *fakePod) { p.bootTime = 5 * time.Minute }
-		go w.apply(oneRun(spec()), Options{})
+		first := w.engine()
+		go func() { _, _ = first.Apply(t.Context(), oneRun(spec()), Options{}) }()
 		time.Sleep(time.Minute)
 		e := w.engine()
 		e.Interrupts = nil
