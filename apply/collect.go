@@ -36,7 +36,7 @@ func (r *runner) collect(e ending) (collected, error) {
 	r.phase("retrieving", "fetching the results")
 	var got collected
 	var known, first *Manifest
-	var anew bool // something still wrote: once more, by a new list
+	u, gaveUp := &unsteady{r: r}, false
 	const failed = "the results could not be fetched"
 	until := r.graceEnd()
 	progress, finish := r.transfer("download")
@@ -44,17 +44,31 @@ func (r *runner) collect(e ending) (collected, error) {
 		failed:   failed,
 		patience: func(time.Time) time.Time { return until },
 		once: func() (here int64, err error) {
-			had := known
-			got, here, err = r.collectOnce(e, &known, progress)
-			finish()
-			first = cmp.Or(first, known)
-			if anew = errors.Is(err, ErrMismatch) && had != nil; anew {
-				known = nil
+			for {
+				got, here, err = r.collectOnce(e, u.left, &known, progress)
+				finish()
+				first = cmp.Or(first, known)
+				if !errors.Is(err, ErrMismatch) {
+					return here, err
+				}
+				known = nil // it is none of what there is now
+				if gaveUp = !u.again(err); gaveUp || r.machine == nil {
+					return here, err
+				}
 			}
-			return here, err
 		},
-		final: func(err error) bool { return !anew && !again(err) },
+		final: func(err error) bool {
+			if errors.Is(err, ErrMismatch) {
+				return gaveUp
+			}
+			return !again(err)
+		},
 	})
+	if err == nil {
+		if err = u.error(); err != nil {
+			return collected{}, err
+		}
+	}
 	if err == nil && first != nil {
 		r.warnOfGone(first.Files, got.files)
 	}
@@ -116,12 +130,12 @@ var ErrNoJob = errors.New("the run's directory on the pod holds nothing of a job
 
 // again reports whether another try may help.
 func again(err error) bool {
-	return !errors.Is(err, ErrNoSpace) && !errors.Is(err, ErrMismatch) && !errors.Is(err, ErrNoJob)
+	return !errors.Is(err, ErrNoSpace) && !errors.Is(err, ErrNoJob)
 }
 
-// collectOnce makes one try. here is how many bytes of the results it saw here
+// collectOnce makes one try, at all but what it is told to leave out. here is how many bytes of the results it saw here
 // at the end, known the list of them once there is one.
-func (r *runner) collectOnce(e ending, known **Manifest, progress func(done, total int64)) (got collected, here int64, err error) {
+func (r *runner) collectOnce(e ending, without []string, known **Manifest, progress func(done, total int64)) (got collected, here int64, err error) {
 	ctx, cancel := r.s.breakable()
 	defer cancel()
 	job := r.run.Job
@@ -134,6 +148,9 @@ func (r *runner) collectOnce(e ending, known **Manifest, progress func(done, tot
 	if kept != nil {
 		request.Globs = append(request.Globs, globLiteral(kept.snapshot.Path)+"/**", globLiteral(kept.snapshot.Path))
 		request.Always = append(request.Always, snapshotFile)
+	}
+	for _, path := range without {
+		request.Globs = append(request.Globs, "!"+globLiteral(path))
 	}
 	request.Progress = func(done, total int64) {
 		here = done

@@ -151,6 +151,7 @@ type fakePod struct {
 	launch    LaunchRequest
 	collects  int
 	collect   func(n int) error
+	listed    func(m Manifest) error // why what was listed did not come
 	capAt     time.Time
 	volumeGB  int
 	disk      Disk
@@ -360,6 +361,11 @@ func (m fakeMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, e
 	if !c.Running {
 		files["job.log"], files["metrics.jsonl"] = m.job.log, m.job.metrics
 		list.Files = append(list.Files, fileOf("job.log", m.job.log), fileOf("metrics.jsonl", m.job.metrics))
+	}
+	if m.listed != nil {
+		if err := m.listed(list); err != nil {
+			return list, err
+		}
 	}
 	for _, f := range list.Files {
 		path := filepath.Join(c.Dir, filepath.FromSlash(f.Path))

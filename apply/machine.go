@@ -157,10 +157,15 @@ func (m *sshMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, e
 	var full *job.SpaceError
 	var wrong *remote.VerifyError
 	var taken *job.ReservedError
+	var changed *job.ChangedError
 	switch {
+	case errors.As(err, &changed):
+		err = &mismatchError{changed.Paths, err}
+	case errors.As(err, &wrong):
+		err = &mismatchError{[]string{wrong.Path}, err}
 	case errors.As(err, &full):
 		err = fmt.Errorf("%w: %w", ErrNoSpace, err)
-	case errors.As(err, &wrong), errors.As(err, &taken):
+	case errors.As(err, &taken):
 		err = fmt.Errorf("%w: %w", ErrMismatch, err)
 	}
 	return manifestOf(list), listError(err)

@@ -111,11 +111,17 @@ func (p *Pod) fetch(ctx context.Context, c Collect, m Manifest) error {
 			Dir:      p.dir,
 			Files:    pull,
 			Dest:     filepath.Join(c.Dir, partial),
+			Grows:    p.grows,
 			Progress: progress,
 			Stall:    p.Stall,
 		})
 		stop()
 		if err != nil {
+			return err
+		}
+	}
+	if !c.Running {
+		if err := p.unchanged(ctx, todo); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/overbrainer/overbrainer/internal/remote"
 )
@@ -89,7 +90,7 @@ func TestHashTools(t *testing.T) {
 		t.Run(tool, func(t *testing.T) {
 			t.Parallel()
 			bin := t.TempDir()
-			for _, name := range []string{"sh", "xargs", "wc", "tr", tool} {
+			for _, name := range []string{"sh", "xargs", "wc", "tr", "head", tool} {
 				path := need(t, name)
 				if name == "python3" { // it may be a script that finds the real one
 					out, err := exec.Command(path, "-c", "import sys; print(sys.executable)").Output()
@@ -213,7 +214,7 @@ func TestCollectRefuses(t *testing.T) {
 			func(p *testPod, c *Collect) {
 				p.conn.before = func(remote.Pull) { p.put("output/model.bin", strings.Repeat("Weights", 1000)) }
 			},
-			func(err error) bool { var d *DiffError; return errors.As(err, &d) && len(d.Changed) == 1 },
+			func(err error) bool { var d *ChangedError; return errors.As(err, &d) && len(d.Paths) == 1 },
 		},
 		"missing": {
 			func(p *testPod, c *Collect) {
@@ -363,5 +364,51 @@ func TestCollectFromNewDisk(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(c.Dir, "output")); err == nil {
 			t.Error("results of no job got their names")
 		}
+	})
+}
+
+// TestCollectWhatIsStillWritten: a result that grows or is replaced while it is
+// fetched is not taken for whole; the log may grow; a time in the future is no
+// change.
+func TestCollectWhatIsStillWritten(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		for name, write := range map[string]func(p *testPod){
+			"grows":    func(p *testPod) { p.put("output/model.bin", p.get("output/model.bin")+"more") },
+			"replaced": func(p *testPod) { p.put("output/model.bin", "other") },
+			"linked":   func(p *testPod) { p.put("elsewhere", "other") },
+		} {
+			t.Run(name, func(t *testing.T) {
+				p, c := results(t, m)
+				p.put("elsewhere", "one")
+				p.links(map[string]string{"output/link": "../elsewhere"})
+				// It was listed in the past: not every shell sees parts of a second.
+				p.conn.after = func(remote.Pull) {
+					was := time.Now().Add(-time.Minute)
+					if err := os.Chtimes(filepath.Join(p.dir, ".pod/listed"), was, was); err != nil {
+						t.Fatal(err)
+					}
+					write(p)
+				}
+				_, err := p.Collect(t.Context(), c)
+				var changed *ChangedError
+				if !errors.As(err, &changed) || len(changed.Paths) != 1 {
+					t.Errorf("%v", err)
+				}
+				if _, err := os.Stat(filepath.Join(c.Dir, "job.log")); err == nil {
+					t.Error("results have their names")
+				}
+			})
+		}
+		t.Run("only the log", func(t *testing.T) {
+			p, c := results(t, m)
+			future := time.Now().Add(time.Hour)
+			if err := os.Chtimes(filepath.Join(p.dir, "output/model.bin"), future, future); err != nil {
+				t.Fatal(err)
+			}
+			p.conn.after = func(remote.Pull) { p.put("job.log", "log\nmore\n") }
+			if _, err := p.Collect(t.Context(), c); err != nil {
+				t.Error(err)
+			}
+		})
 	})
 }

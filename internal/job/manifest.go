@@ -93,23 +93,36 @@ func (p *Pod) Manifest(ctx context.Context, globs, always []string) (Manifest, e
 	if err != nil || len(wanted) == 0 {
 		return m, err
 	}
+	m.Files, err = p.hashes(ctx, wanted)
+	return m, err
+}
+
+// hashes has the pod compute the digests of files, which are sorted by name.
+func (p *Pod) hashes(ctx context.Context, wanted []string) ([]remote.File, error) {
+	const what = "computing the results' digests"
 	var names bytes.Buffer
 	for _, name := range wanted {
 		names.WriteString("./" + name + "\x00")
 	}
 	out, err := p.run(ctx, call{
-		what:   "computing the results' digests",
+		what:   what,
 		script: compact(hashText),
 		stdin:  bytes.NewReader(names.Bytes()),
 		max:    int64(names.Len()) + int64(len(wanted))*120 + 1024,
 	})
 	if err != nil {
-		return Manifest{}, err
+		return nil, err
 	}
-	if m.Files, err = parseHashes(out, wanted); err != nil {
-		return Manifest{}, &ProtocolError{What: "computing the results' digests", Detail: err.Error()}
+	files, err := parseHashes(out, wanted)
+	if err != nil {
+		return nil, &ProtocolError{What: what, Detail: err.Error()}
 	}
-	return m, nil
+	return files, nil
+}
+
+func sortedNames(names []string) []string {
+	slices.Sort(names)
+	return names
 }
 
 // choose sorts a list of names into wanted ones and others.

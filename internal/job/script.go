@@ -31,6 +31,8 @@ var (
 	belowText string
 	//go:embed scripts/hash.sh
 	hashText string
+	//go:embed scripts/changed.sh
+	changedText string
 	//go:embed scripts/request.sh
 	requestText string
 	//go:embed scripts/disk.sh

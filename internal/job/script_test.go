@@ -51,6 +51,7 @@ func TestShellcheck(t *testing.T) {
 		"files":    filesText,
 		"links":    linksText,
 		"below":    belowText,
+		"changed":  changedText,
 		"hash":     hashText,
 		"request":  libText + requestText,
 		"disk":     libText + diskText,
@@ -86,7 +87,7 @@ func TestScriptsParse(t *testing.T) {
 			compact(libText) + compact(launchText), compact(libText) + compact(wrapperText),
 			compact(libText) + compact(statusText) + compact(pollText),
 			compact(libText) + compact(statusText) + compact(cancelText),
-			compact(filesText), compact(linksText), compact(belowText), compact(hashText), compact(libText) + compact(requestText),
+			compact(filesText), compact(linksText), compact(belowText), compact(changedText), compact(hashText), compact(libText) + compact(requestText),
 			compact(libText) + compact(diskText), readScript, writeScript,
 		} {
 			cmd := exec.Command(m.sh, "-n")

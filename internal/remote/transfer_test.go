@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,6 +54,26 @@ func TestPull(t *testing.T) {
 			if info, err := os.Lstat(filepath.Join(dst, name)); err != nil || info.Mode()&os.ModeSymlink != 0 {
 				t.Errorf("%s: %v %v", name, info, err)
 			}
+		}
+	})
+}
+
+// TestPullOfWhatGrows: where a file may have grown since it was listed, what it
+// held then comes; where not, it is not what was listed.
+func TestPullOfWhatGrows(t *testing.T) {
+	servers(t, func(t *testing.T, s *remotetest.Server) {
+		src := t.TempDir()
+		list := []File{put(t, src, "log", []byte("line\n"), false), put(t, src, "x", []byte("x"), false)}
+		put(t, src, "log", []byte("line\nanother\n"), false)
+		c := dial(t, s, nil)
+		dst := t.TempDir()
+		if err := c.Pull(within(t, time.Minute), Pull{Dir: src, Files: list, Dest: dst, Grows: func(name string) bool { return name == "log" }}); err != nil {
+			t.Fatal(err)
+		}
+		same(t, dst, map[string][]byte{"log": []byte("line\n"), "x": []byte("x")})
+		var wrong *VerifyError
+		if err := c.Pull(within(t, time.Minute), Pull{Dir: src, Files: list, Dest: t.TempDir()}); !errors.As(err, &wrong) || wrong.Path != "log" {
+			t.Errorf("%v", err)
 		}
 	})
 }

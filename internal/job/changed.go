@@ -1,0 +1,69 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/overbrainer/overbrainer/internal/remote"
+)
+
+// ChangedError is results that were written to after they had been listed.
+// Nothing of them got its final name.
+type ChangedError struct{ Paths []string }
+
+func (e *ChangedError) Error() string {
+	more := ""
+	if n := len(e.Paths) - 1; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("%q%s changed on the pod during the transfer", e.Paths[0], more)
+}
+
+// grows reports whether a file is one that lines are added to: what it held when
+// it was listed is whole whatever has come since.
+func (p *Pod) grows(name string) bool { return name == "job.log" || name == p.Metrics }
+
+// unchanged fails with a *ChangedError where files are not what they were when
+// they were listed: what came of a file that is still being written may be right
+// and not whole.
+func (p *Pod) unchanged(ctx context.Context, files []remote.File) error {
+	const what = "looking for results that changed"
+	var names bytes.Buffer
+	were := map[string]remote.File{}
+	for _, f := range files {
+		if !p.grows(f.Path) {
+			names.WriteString("./" + f.Path + "\x00")
+			were[f.Path] = f
+		}
+	}
+	if len(were) == 0 {
+		return nil
+	}
+	out, err := p.run(ctx, call{what: what, script: compact(changedText), stdin: &names, max: int64(names.Len()) + 1})
+	if err != nil {
+		return err
+	}
+	lists, err := readNames(out)
+	if err != nil {
+		return &ProtocolError{What: what, Detail: err.Error()}
+	}
+	if len(lists[0]) == 0 {
+		return nil
+	}
+	// Their time alone proves nothing: it may be in the future.
+	now, err := p.hashes(ctx, sortedNames(lists[0]))
+	if err != nil {
+		return err
+	}
+	var changed []string
+	for _, f := range now {
+		if was, asked := were[f.Path]; asked && f != was {
+			changed = append(changed, f.Path)
+		}
+	}
+	if len(changed) > 0 {
+		return &ChangedError{Paths: changed}
+	}
+	return nil
+}
