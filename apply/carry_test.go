@@ -79,15 +79,20 @@ func TestFilesThatWentAwayAreNamed(t *testing.T) {
 	})
 }
 
-// TestLinksToNothingAreToldOf: they end nothing, and nobody finds out later.
-func TestLinksToNothingAreToldOf(t *testing.T) {
+// TestWhatCameOtherwiseIsTold: links to nothing, and results with names that are
+// taken here, end nothing, and somebody has to know.
+func TestWhatCameOtherwiseIsTold(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.job.left = []string{"output/best (it leads to no file and no directory)"}
+		w.job.moved = "renamed"
 		if out := w.apply(oneRun(spec()), Options{}); out.Class != OK {
 			t.Errorf("%+v", out)
 		}
 		if !w.said(EventWarning, "output/best (it leads to no file") {
 			t.Error("the link was not told of")
+		}
+		if !w.said(EventWarning, "are in "+w.run("run.train").Dir+"/renamed") {
+			t.Error("the names were not told of")
 		}
 		w.clean()
 	})

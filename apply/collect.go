@@ -22,6 +22,7 @@ const snapshotFile = "snapshot.json"
 type collected struct {
 	files []File
 	left  []string // links among the results that lead to nothing
+	moved string   // where results are whose names are taken here
 	saved *saved   // what a job that did not end well had saved
 	// missed says what should have come and is not there, reason what that
 	// makes of the run; "" where nothing is missing.
@@ -71,6 +72,9 @@ func (r *runner) collect(e ending) (collected, error) {
 	}
 	if err == nil && first != nil {
 		r.warnOfGone(first.Files, got.files)
+	}
+	if err == nil && got.moved != "" {
+		r.warnf("results that are named like files of overbrainer's own are in %s/%s", r.run.Dir, got.moved)
 	}
 	if err == nil && len(got.left) > 0 {
 		r.warnf("links among the results lead to nothing that could be fetched: %s", someOf(got.left))
@@ -164,6 +168,7 @@ func (r *runner) collectOnce(e ending, without []string, known **Manifest, progr
 		return collected{}, here, err
 	}
 	got.files, got.left = r.maskKept(manifest.Files), manifest.Left
+	got.moved = manifest.Moved
 	if kept != nil && holds(manifest.Files, kept.snapshot.Path) {
 		got.saved = kept
 	}

@@ -120,6 +120,7 @@ type fakeJob struct {
 	badEnd   int      // it ends so after it saved itself
 	hang     bool     // it never ends by itself
 	left     []string // links among its results that lead to nothing
+	moved    string   // where results with taken names are
 }
 
 // fakePod is one machine.
@@ -324,7 +325,7 @@ func (m fakeMachine) Manifest(_ context.Context, globs, always []string) (Manife
 }
 
 func (m fakeMachine) manifest(globs, always []string) Manifest {
-	out := Manifest{Left: m.job.left}
+	out := Manifest{Left: m.job.left, Moved: m.job.moved}
 	for _, name := range sortedKeys(m.job.files) {
 		if glob.Match(globs, name) {
 			out.Files = append(out.Files, fileOf(name, m.job.files[name]))

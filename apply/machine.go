@@ -136,7 +136,7 @@ func listError(err error) error {
 }
 
 func manifestOf(list job.Manifest) Manifest {
-	out := Manifest{Matched: list.Matched, Others: list.Others, Left: list.Left, Files: make([]File, len(list.Files))}
+	out := Manifest{Matched: list.Matched, Others: list.Others, Moved: list.Moved, Left: list.Left, Files: make([]File, len(list.Files))}
 	for i, f := range list.Files {
 		out.Files[i] = File(f)
 	}
@@ -148,7 +148,7 @@ func (m *sshMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, e
 		Dir: c.Dir, Globs: c.Globs, Always: c.Always, Running: c.Running, AllowEmpty: true, Progress: c.Progress,
 	}
 	if c.Known != nil {
-		request.Known = &job.Manifest{Matched: c.Known.Matched, Others: c.Known.Others, Left: c.Known.Left}
+		request.Known = &job.Manifest{Matched: c.Known.Matched, Others: c.Known.Others, Moved: c.Known.Moved, Left: c.Known.Left}
 		for _, f := range c.Known.Files {
 			request.Known.Files = append(request.Known.Files, remote.File(f))
 		}
@@ -156,7 +156,6 @@ func (m *sshMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, e
 	list, err := m.pod.Collect(ctx, request)
 	var full *job.SpaceError
 	var wrong *remote.VerifyError
-	var taken *job.ReservedError
 	var changed *job.ChangedError
 	switch {
 	case errors.As(err, &changed):
@@ -165,8 +164,6 @@ func (m *sshMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, e
 		err = &mismatchError{[]string{wrong.Path}, err}
 	case errors.As(err, &full):
 		err = fmt.Errorf("%w: %w", ErrNoSpace, err)
-	case errors.As(err, &taken):
-		err = fmt.Errorf("%w: %w", ErrMismatch, err)
 	}
 	return manifestOf(list), listError(err)
 }

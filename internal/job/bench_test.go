@@ -36,5 +36,6 @@ func chooseFrom(list []byte, globs, always []string) (Manifest, []string, error)
 	if err != nil {
 		return Manifest{}, nil, err
 	}
-	return choose(slices.Concat(sections...), glob.New(globs), always)
+	m, wanted := choose(slices.Concat(sections...), glob.New(globs), always)
+	return m, wanted, nil
 }

@@ -24,7 +24,7 @@ func (e *ChangedError) Error() string {
 // it was listed is whole whatever has come since.
 func (p *Pod) grows(name string) bool { return name == "job.log" || name == p.Metrics }
 
-// unchanged fails with a *ChangedError where files are not what they were when
+// unchanged fails with a *ChangedError where files, by their paths on the pod, are not what they were when
 // they were listed: what came of a file that is still being written may be right
 // and not whole.
 func (p *Pod) unchanged(ctx context.Context, files []remote.File) error {

@@ -77,11 +77,6 @@ func TestManifest(t *testing.T) {
 		if manifest.Matched != len(want)-2 {
 			t.Errorf("matched %d", manifest.Matched)
 		}
-		p.put("run.json", "mine")
-		var reserved *ReservedError
-		if _, err := p.Manifest(t.Context(), []string{"**"}, nil); !errors.As(err, &reserved) || reserved.Paths[0] != "run.json" {
-			t.Errorf("a reserved name: %v", err)
-		}
 	})
 }
 
@@ -411,4 +406,41 @@ func TestCollectWhatIsStillWritten(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestTakenNamesComeHomeElsewhere: a result that is named like one of our own
+// files in the run's directory takes no other result with it, and replaces none.
+func TestTakenNamesComeHomeElsewhere(t *testing.T) {
+	m := machine{name: "sh", sh: "/bin/sh", path: os.Getenv("PATH")}
+	p, c := results(t, m)
+	c.Globs = []string{"**"}
+	weights := strings.Repeat("w", minTwin)
+	for name, content := range map[string]string{"run.json": "theirs", "inputs.json": weights, "ssh/config": "c", ".partial/x": "p", "renamed/run.json": "too", "output/copy": weights} {
+		p.put(name, content)
+	}
+	for name, content := range map[string]string{"run.json": "ours", "ssh/id_ed25519": "key"} {
+		if err := writeFile(filepath.Join(c.Dir, name), []byte(content), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 { // the second time everything is here
+		manifest, err := p.Collect(t.Context(), c)
+		if err != nil || manifest.Moved != "renamed_" {
+			t.Fatalf("%q %v", manifest.Moved, err)
+		}
+		for name, want := range map[string]string{
+			"renamed_/run.json": "theirs", "renamed_/inputs.json": weights, "renamed_/ssh/config": "c", "renamed_/.partial/x": "p",
+			"renamed/run.json": "too", "run.json": "ours", "ssh/id_ed25519": "key", "output/model.bin": strings.Repeat("weights", 1000),
+		} {
+			if got, err := os.ReadFile(filepath.Join(c.Dir, name)); err != nil || string(got) != want {
+				t.Errorf("%s: %.20q %v", name, got, err)
+			}
+		}
+		if bad, err := Verify(t.Context(), c.Dir, manifest.Files); err != nil || len(bad) > 0 {
+			t.Errorf("%q %v", bad, err)
+		}
+		if got, err := p.Collect(t.Context(), Collect{Dir: c.Dir, Known: &manifest}); err != nil || got.Digest() != manifest.Digest() {
+			t.Errorf("by a known list: %v", err)
+		}
+	}
 }

@@ -26,6 +26,9 @@ type Manifest struct {
 	Matched int
 	// Others are further regular files there, sorted, at most 1000.
 	Others []string
+	// Moved is the directory in the run's local directory that takes the results
+	// whose names are taken there; "" where there are none.
+	Moved string
 	// Left are links that the globs may have meant and that lead to nothing that
 	// can be fetched, each with why.
 	Left []string
@@ -47,14 +50,6 @@ func (m Manifest) Digest() string {
 		fmt.Fprintf(h, "%s %d %t %s\x00", f.SHA256, f.Size, f.Exec, f.Path)
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// ReservedError is files among the results whose names are taken in the run's
-// local directory. They would replace overbrainer's own.
-type ReservedError struct{ Paths []string }
-
-func (e *ReservedError) Error() string {
-	return fmt.Sprintf("results cannot have these names in a run's directory: %s", strings.Join(e.Paths, ", "))
 }
 
 // ErrNoJob is a run's directory on the pod in which no job was ever started:
@@ -88,13 +83,46 @@ func (p *Pod) Manifest(ctx context.Context, globs, always []string) (Manifest, e
 	if err != nil {
 		return Manifest{}, err
 	}
-	m, wanted, err := choose(list.files, set, always)
+	m, wanted := choose(list.files, set, always)
 	m.Left = list.left
-	if err != nil || len(wanted) == 0 {
+	if len(wanted) == 0 {
+		return m, nil
+	}
+	if m.Files, err = p.hashes(ctx, wanted); err != nil {
 		return m, err
 	}
-	m.Files, err = p.hashes(ctx, wanted)
-	return m, err
+	m.move(list.files)
+	return m, nil
+}
+
+// move gives the results whose names are taken in the run's local directory
+// others.
+func (m *Manifest) move(all []string) {
+	moved := "renamed"
+	for slices.ContainsFunc(all, func(name string) bool { return name == moved || strings.HasPrefix(name, moved+"/") }) {
+		moved += "_"
+	}
+	for i, f := range m.Files {
+		if top, _, _ := strings.Cut(f.Path, "/"); slices.Contains(localNames, top) {
+			m.Files[i].Path, m.Moved = moved+"/"+f.Path, moved
+		}
+	}
+	slices.SortFunc(m.Files, func(a, b remote.File) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// apart divides files into those that lie on the pod under their own paths, and
+// those that were moved, by their paths there.
+func (m *Manifest) apart(files []remote.File) (own, moved []remote.File) {
+	for _, f := range files {
+		name, found := strings.CutPrefix(f.Path, m.Moved+"/")
+		if m.Moved == "" || !found {
+			own = append(own, f)
+			continue
+		}
+		f.Path = name
+		moved = append(moved, f)
+	}
+	return own, moved
 }
 
 // hashes has the pod compute the digests of files, which are sorted by name.
@@ -126,15 +154,12 @@ func sortedNames(names []string) []string {
 }
 
 // choose sorts a list of names into wanted ones and others.
-func choose(list []string, set *glob.Set, always []string) (m Manifest, wanted []string, err error) {
-	var taken []string
+func choose(list []string, set *glob.Set, always []string) (m Manifest, wanted []string) {
 	for _, name := range list {
 		top, _, _ := strings.Cut(name, "/")
 		matched := set.Match(name)
 		switch {
 		case slices.Contains(protocolNames, top) || isTemporary(top):
-		case matched && slices.Contains(localNames, top):
-			taken = append(taken, name)
 		case matched || slices.Contains(always, name):
 			wanted = append(wanted, name)
 			if matched && name != "job.log" {
@@ -144,14 +169,10 @@ func choose(list []string, set *glob.Set, always []string) (m Manifest, wanted [
 			m.Others = append(m.Others, name)
 		}
 	}
-	if len(taken) > 0 {
-		slices.Sort(taken)
-		return Manifest{}, nil, &ReservedError{Paths: taken[:min(len(taken), 20)]}
-	}
 	slices.Sort(wanted)
 	slices.Sort(m.Others)
 	m.Others = m.Others[:min(len(m.Others), maxOthers)]
-	return m, wanted, nil
+	return m, wanted
 }
 
 // isTemporary tells files that our scripts rename in the next moment.

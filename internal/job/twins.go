@@ -21,9 +21,9 @@ type twin struct {
 	placed     bool // from lies in its final place
 }
 
-// apart divides what is still to come into what has to be fetched and what is a
+// twins divides what is still to come into what has to be fetched and what is a
 // copy of another file of the list.
-func apart(all, todo []remote.File) (pull []remote.File, twins []twin) {
+func twins(all, todo []remote.File) (pull []remote.File, copies []twin) {
 	type content struct {
 		digest string
 		size   int64
@@ -39,7 +39,7 @@ func apart(all, todo []remote.File) (pull []remote.File, twins []twin) {
 		key := content{f.SHA256, f.Size}
 		if t, ok := sources[key]; ok {
 			t.file = f
-			twins = append(twins, t)
+			copies = append(copies, t)
 			continue
 		}
 		pull = append(pull, f)
@@ -47,7 +47,7 @@ func apart(all, todo []remote.File) (pull []remote.File, twins []twin) {
 			sources[key] = twin{from: f}
 		}
 	}
-	return pull, twins
+	return pull, copies
 }
 
 // copy makes a file in the staging directory out of its twin.
