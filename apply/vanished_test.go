@@ -55,8 +55,8 @@ func TestHowAPodWentIsNotGuessed(t *testing.T) {
 				w.boot = func(_ int, p *fakePod) {
 					if tt.follow == nil && tt.away == nil {
 						p.collect = func(int) error {
-							p.gone = true
-							w.mem.Take(p.id)
+							p.offline = true
+							go w.mem.Take(p.id)
 							return errCut
 						}
 					}
