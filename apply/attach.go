@@ -141,8 +141,20 @@ func (r *runner) notYet(verb string) error {
 	return e.hint("wait until it runs, or end it with its pod: interrupt %s, or overbrainer destroy -take-over -target=%s", who, shellWord(r.address))
 }
 
+// hasEnded says that the job of a run has ended, and of a pod that it still has
+// what ends that.
 func (r *runner) hasEnded(verb string) error {
-	return failf("not_running", "run %s has ended (%s): nothing to %s", r.run.ID, r.run.Phase, verb).at(r.address)
+	e := failf("not_running", "run %s has ended (%s): nothing to %s", r.run.ID, r.run.Phase, verb).at(r.address)
+	pod := r.run.Pod
+	if pod == nil || pod.Gone() {
+		return e
+	}
+	e.ID = pod.ID
+	remove := "overbrainer pod rm " + r.run.ID
+	if r.run.Retrieved || pod.State == state.PodDeleting {
+		return e.hint("its pod %s is still there, %s; %s ends it", pod.ID, podHour(pod), remove)
+	}
+	return e.hint("its results wait on pod %s, %s; %s brings them home and ends it, %s ends it with them", pod.ID, podHour(pod), r.command("attach"), remove)
 }
 
 func (r *runner) stopJob() RunOutcome {

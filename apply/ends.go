@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,7 +45,11 @@ func (r *runner) anewWords(what string) string {
 // takenAway ends a run whose pod the provider has ended; what is left of it
 // still costs something and is deleted.
 func (r *runner) takenAway(why error) RunOutcome {
-	message := fmt.Sprintf("the provider ended pod %s: %v", podID(r.run), why)
+	cause := why.Error()
+	if e := (*Error)(nil); errors.As(why, &e) {
+		cause = e.Message // the address stands before all of it, and the pod is deleted now
+	}
+	message := fmt.Sprintf("the provider ended pod %s: %s", podID(r.run), cause)
 	reason := state.TakenAway
 	if r.run.Phase.Ended() && r.run.Reason != "" {
 		reason = r.run.Reason

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -185,6 +186,44 @@ func TestNotRetrievedIsFinishedLater(t *testing.T) {
 	})
 }
 
+// TestTakenAwayIsToldOnce: in its own words, without advice that is void by then.
+func TestTakenAwayIsToldOnce(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.job.hang = true
+		w.apply(oneRun(spec()), Options{Detach: true})
+		w.mem.SetPod(w.mem.Pods()[0].ID, func(p *providers.Pod) { p.Status = providers.Exited })
+		out, err := w.engine().Cancel(t.Context(), "run.train", Options{})
+		run := w.run("run.train")
+		if err != nil || run.Reason != state.TakenAway || strings.Contains(run.Message, "run.train") || strings.Contains(run.Message, "pod rm") || !strings.Contains(run.Message, "it is EXITED") {
+			t.Errorf("%v %+v: %q", err, out, run.Message)
+		}
+		w.clean()
+	})
+}
+
+// TestEndThatNobodySaw: a job that is found lost has not run until somebody
+// looked, but as long as it was allowed to.
+func TestEndThatNobodySaw(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.job.hang = true
+		s := spec()
+		s.Cap.MaxHours = 1
+		w.apply(oneRun(s), Options{Detach: true})
+		time.Sleep(30 * time.Minute)
+		w.pod(1).mu.Lock()
+		w.pod(1).lost = true
+		w.pod(1).mu.Unlock()
+		time.Sleep(90 * time.Minute)
+		if _, err := w.engine().Attach(t.Context(), "run.train", Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if run := w.run("run.train"); run.Reason != state.Lost || run.Seconds > 3600 || run.Seconds < 1800 {
+			t.Errorf("%s after %g s: %s", run.Reason, run.Seconds, run.Message)
+		}
+		w.clean()
+	})
+}
+
 func TestAbandonedPodExplainsItself(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.job.exit = 7
@@ -309,6 +348,18 @@ func TestStop(t *testing.T) {
 			out, _ := w.engine().Stop(t.Context(), "run.train", Options{})
 			if out.Class != Failure || CodeOf(out.Runs[0].Err) != "not_running" {
 				t.Errorf("%+v", out)
+			}
+		})
+	})
+	t.Run("a run whose pod still bills", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			w.job.files = map[string]string{"result/model.bin": "x"} // the outputs match nothing
+			w.apply(oneRun(spec()), Options{})
+			for _, end := range []func(context.Context, string, Options) (Outcome, error){w.engine().Stop, w.engine().Cancel} {
+				out, _ := end(t.Context(), "run.train", Options{})
+				if text := out.Runs[0].Err.Error(); !strings.Contains(text, "results wait on pod "+w.mem.Pods()[0].ID+", at $") || !strings.Contains(text, "run attach run.train brings them home") || !strings.Contains(text, "pod rm "+w.run("run.train").ID) {
+					t.Errorf("it says %q", text)
+				}
 			}
 		})
 	})
