@@ -2,6 +2,7 @@ package apply
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -195,7 +196,7 @@ func TestInterrupt(t *testing.T) {
 					t.Errorf("pods %v, run %+v", w.mem.Pods(), w.run("run.train"))
 				}
 				text := strings.Join(out.Messages, "\n")
-				for _, want := range []string{w.mem.Pods()[0].ID, "$0.4469", "max_hours = 6", "overbrainer run attach run.train"} {
+				for _, want := range []string{w.mem.Pods()[0].ID, "$0.447", "max_hours = 6", "overbrainer run attach run.train"} {
 					if !strings.Contains(text, want) {
 						t.Errorf("message lacks %q: %s", want, text)
 					}
@@ -234,6 +235,46 @@ func TestRunDirectoryThatCannotBeMade(t *testing.T) {
 		}
 		w.clean()
 	})
+}
+
+// TestDetachIsQuick: who leaves a job at work is gone at once, told what it is
+// that goes on, after an attach as well, and where nothing answers any more.
+func TestDetachIsQuick(t *testing.T) {
+	for _, away := range []bool{false, true} {
+		t.Run(fmt.Sprintf("away %t", away), func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.job.length = 10 * time.Hour
+				w.apply(oneRun(spec()), Options{Detach: true})
+				began := time.Now()
+				go func() {
+					time.Sleep(3 * time.Minute)
+					if away {
+						w.mem.Fail(providertest.Fault{Op: "GetPod", Times: -1, Err: providertest.Error(providers.Transient, "read pod", "no answer")})
+						p := w.pod(1)
+						p.mu.Lock()
+						p.offline = true
+						p.mu.Unlock()
+						time.Sleep(time.Minute)
+					}
+					began = time.Now()
+					w.interrupts <- struct{}{}
+				}()
+				out, err := w.engine().Attach(t.Context(), "run.train", Options{})
+				if took := time.Since(began); err != nil || out.Class != Interrupt || took > 2*time.Second {
+					t.Errorf("%v, class %d after %s", err, out.Class, took)
+				}
+				text := strings.Join(out.Messages, "\n")
+				for _, want := range []string{w.mem.Pods()[0].ID, "$0.447", "max_hours = 6", "overbrainer run attach run.train"} {
+					if !strings.Contains(text, want) {
+						t.Errorf("message lacks %q: %s", want, text)
+					}
+				}
+				if run := w.run("run.train"); run.Phase != state.Running || len(w.mem.Pods()) != 1 || w.pod(1).marks["cancel"] != 0 {
+					t.Errorf("run %s, %d pods", run.Phase, len(w.mem.Pods()))
+				}
+			})
+		})
+	}
 }
 
 func TestDetachAndAttach(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -138,7 +139,7 @@ func (r *runner) notYet(verb string) error {
 			who = fmt.Sprintf("%s of %s@%s (pid %d), which starts it", c.Operation, c.Who, c.Host, c.PID)
 		}
 	}
-	return e.hint("wait until it runs, or end it with its pod: interrupt %s, or overbrainer destroy -take-over -target=%s", who, shellWord(r.address))
+	return e.hint("wait until it runs, or end it with its pod: interrupt %s, or overbrainer destroy -take-over -target=%s", who, plan.ShellWord(r.address))
 }
 
 // hasEnded says that the job of a run has ended, and of a pod that it still has

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -53,7 +54,12 @@ func TestUploadGoesOn(t *testing.T) {
 						return err
 					}
 				}
-				out := w.apply(oneRun(spec()), Options{})
+				if err := os.WriteFile(filepath.Join(w.dir, "data.bin"), make([]byte, total), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				sp := spec()
+				sp.Uploads = []plan.Upload{{Path: "data.bin", Source: "data.bin", Size: total}}
+				out := w.apply(oneRun(sp), Options{})
 				if out.Class != tt.class || tries != tt.tries {
 					t.Errorf("class %d after %d tries: %+v", out.Class, tries, out.Runs)
 				}

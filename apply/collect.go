@@ -248,7 +248,7 @@ func (r *runner) settleResults(e ending, got collected) error {
 	}
 	err := r.save(func(_ *state.State, run *state.Run) {
 		run.Retrieved = got.missed == ""
-		run.FetchedBy = r.s.Who.Who + "@" + r.s.Who.Host
+		run.FetchedBy = r.s.Who.Name()
 		run.ResultsDigest, run.ResultFiles, run.ResultBytes = digestOf(got.files), len(got.files), total(got.files)
 		if e.snapshot != nil && got.missed == "" {
 			snap := *e.snapshot

@@ -74,6 +74,11 @@ func TestEnds(t *testing.T) {
 			p.lost = true
 			p.mu.Unlock()
 		}, phase: state.Failed, reason: state.Lost, class: Failure, message: "was restarted, which ended the job", fetched: true},
+		{name: "killed from outside", job: func(j *fakeJob) { j.length, j.log = time.Hour, strings.Repeat("epoch\n", 60) }, during: func(w *world, p *fakePod) {
+			p.mu.Lock()
+			p.lost = true
+			p.mu.Unlock()
+		}, phase: state.Failed, reason: state.Lost, class: Failure, message: "the job's process is gone and left no exit code", fetched: true},
 		{name: "container made anew as the results come", spec: func(s *plan.RunSpec) { s.AllowEmpty = true }, phase: state.Failed, reason: state.Lost, class: Failure, message: "the job succeeded; the container of pod"},
 		{name: "network away as the results come", job: func(j *fakeJob) { j.length = 9 * time.Minute }, phase: state.Succeeded, class: OK, fetched: true},
 		{name: "digest mismatch", job: func(j *fakeJob) {}, during: nil, phase: state.Succeeded, class: Failure, kept: true, message: "digest"},

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
@@ -71,7 +70,7 @@ func (r *runner) takeKey() error {
 // notOurKey is the error of a run that only another machine can go on with.
 func (r *runner) notOurKey(err error) error {
 	if errors.Is(err, ErrOtherKey) {
-		e := failf("not_our_key", "%s, so its pod %s is not asked", strings.TrimSuffix(err.Error(), ": "+ErrOtherKey.Error()), podID(r.run)).at(r.address).id(podID(r.run))
+		e := failf("not_our_key", "%s, so its pod %s is not asked", err, podID(r.run)).at(r.address).id(podID(r.run))
 		if e.Hint = "go on there, or unset OVERBRAINER_KEY where that file is"; r.run.KeySource == "derived" {
 			e.Hint = "set it to the value that the machine of " + r.run.Holder + " has"
 		}

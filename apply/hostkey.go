@@ -37,7 +37,7 @@ func (r *runner) prepareKeys() error {
 		run.HostKey = publicLine(public)
 		run.ClientKey = ssh.FingerprintSHA256(signer.PublicKey())
 		run.KeySource = r.s.Keys.Kind()
-		run.Holder = r.s.Who.Who + "@" + r.s.Who.Host
+		run.Holder = r.s.Who.Name()
 		noteSecret(run, name, "")
 	})
 	if err != nil {

@@ -30,10 +30,16 @@ func KeyFits(run *state.Run, key ssh.Signer) error {
 		return nil
 	}
 	if run.KeySource == "derived" {
-		return fmt.Errorf("OVERBRAINER_KEY is not the one that run %s was started with: %w", run.ID, ErrOtherKey)
+		return otherKey{"OVERBRAINER_KEY is not the one that run " + run.ID + " was started with"}
 	}
-	return fmt.Errorf("run %s was started with a key of its own, which is a file on the machine of %s, not with this OVERBRAINER_KEY: %w", run.ID, run.Holder, ErrOtherKey)
+	return otherKey{fmt.Sprintf("run %s was started with a key of its own, which is a file on the machine of %s, not with this OVERBRAINER_KEY", run.ID, run.Holder)}
 }
+
+// otherKey is an ErrOtherKey that says which key is needed.
+type otherKey struct{ text string }
+
+func (e otherKey) Error() string { return e.text }
+func (otherKey) Unwrap() error   { return ErrOtherKey }
 
 // Names in a run's ssh directory.
 const (

@@ -18,6 +18,9 @@ import (
 // ErrTaken says that a run's directory on the pod belongs to another run.
 var ErrTaken = errors.New("the run's directory on the pod belongs to another run")
 
+// ErrLacks says that a pod's image lacks programs that a run takes.
+var ErrLacks = errors.New("the image lacks what a run takes")
+
 // start arms the money, brings the inputs to the pod and starts the job. On failure the pod is still there, for the caller
 // to delete; once it returns nil the job runs and the state says so.
 func (r *runner) start() error {
@@ -25,20 +28,16 @@ func (r *runner) start() error {
 		return err
 	}
 	reserve := func(ctx context.Context, m Machine) error { return m.Reserve(ctx, r.run.HostKey) }
-	if err := r.onPod(r.t.Call, reserve); err != nil {
+	if err := r.onPod(r.t.Call, reserve); errors.Is(err, ErrLacks) {
+		return r.startFailed("no job was started from "+r.imageWords(), err)
+	} else if err != nil {
 		return r.startFailed("its directory on the pod could not be claimed", err)
 	}
 	files, open, resume, err := r.inputs()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := r.s.breakable()
-	defer cancel()
-	r.phase("uploading", "uploading %s, %s", countFiles(len(files)), size(total(files)))
-	if err := r.upload(ctx, UploadRequest{Files: files, Open: open}); err != nil {
-		if r.s.interrupted() {
-			return errInterrupted
-		}
+	if err := r.upload(UploadRequest{Files: files, Open: open}); err != nil {
 		return r.startFailed("the inputs could not be uploaded", err)
 	}
 	if r.s.interrupted() {
@@ -49,7 +48,13 @@ func (r *runner) start() error {
 
 // upload brings the inputs to the pod, in the time that it has to get ready
 // after each loss of it.
-func (r *runner) upload(ctx context.Context, request UploadRequest) error {
+func (r *runner) upload(request UploadRequest) error {
+	if len(request.Files) == 0 {
+		return nil
+	}
+	r.phase("uploading", "uploading %s, %s", countFiles(len(request.Files)), size(total(request.Files)))
+	ctx, cancel := r.s.breakable()
+	defer cancel()
 	progress, finish := r.transfer("upload")
 	return r.carry(carriage{
 		failed:   "the inputs could not be uploaded",
@@ -65,6 +70,14 @@ func (r *runner) upload(ctx context.Context, request UploadRequest) error {
 		},
 		final: func(err error) bool { return ctx.Err() != nil || errors.Is(err, ErrMismatch) },
 	})
+}
+
+// imageWords names what the pod was made from.
+func (r *runner) imageWords() string {
+	if t := r.spec.Target; t.Image == "" {
+		return "the template " + t.Template
+	}
+	return r.spec.Target.Image
 }
 
 func (r *runner) startFailed(what string, err error) error {

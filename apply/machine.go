@@ -68,8 +68,12 @@ func (m *sshMachine) Verdict(ctx context.Context) (Verdict, error) {
 
 func (m *sshMachine) Reserve(ctx context.Context, claim string) error {
 	err := m.pod.Reserve(ctx, claim)
-	if errors.Is(err, job.ErrTaken) {
+	var lacks *job.LackError
+	switch {
+	case errors.Is(err, job.ErrTaken):
 		return ErrTaken
+	case errors.As(err, &lacks):
+		return fmt.Errorf("%w: no %s", ErrLacks, strings.Join(lacks.Programs, ", no "))
 	}
 	return err
 }

@@ -34,7 +34,7 @@ func (r *runner) onPod(limit time.Duration, do func(context.Context, Machine) er
 		ctx, cancel := r.s.effect(limit)
 		err = do(ctx, r.machine)
 		cancel()
-		if err == nil || errors.Is(err, ErrTaken) {
+		if err == nil || errors.Is(err, ErrTaken) || errors.Is(err, ErrLacks) {
 			return err
 		}
 		r.closeMachine()

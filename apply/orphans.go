@@ -33,7 +33,9 @@ func (s *session) listAccounts(st *state.State) (map[string][]providers.Pod, err
 	return lists, nil
 }
 
-// unknown keeps the pods of this project whose run the state does not know.
+// unknown keeps the pods of this project whose run the state does not know. The
+// state has to be read after the pods were listed: a run is in it before its pod
+// exists.
 func (s *session) unknown(st *state.State, pods []providers.Pod) []providers.Pod {
 	var out []providers.Pod
 	for _, pod := range s.ours(pods, "") {
@@ -45,13 +47,19 @@ func (s *session) unknown(st *state.State, pods []providers.Pod) []providers.Pod
 }
 
 // reportUnknown warns of pods that carry this project's lineage and a run that
-// the state does not know: only destroy and pod rm do anything to them.
-func (s *session) reportUnknown(st *state.State, lists map[string][]providers.Pod) {
+// the state does not know: only destroy and pod rm do anything to them. before
+// is the state from before the lists; what it knew has ended meanwhile.
+func (s *session) reportUnknown(before *state.State, lists map[string][]providers.Pod) error {
+	st, err := s.read()
+	if err != nil {
+		return err
+	}
 	for _, provider := range sortedKeys(lists) {
-		for _, pod := range s.unknown(st, lists[provider]) {
+		for _, pod := range s.unknown(before, s.unknown(st, lists[provider])) {
 			s.warn("", pod.Marker.RunID, fmt.Sprintf("pod %s belongs to run %s, which this state does not know, and costs %s; if no other checkout owns it: overbrainer pod rm %s -force", pod.ID, pod.Marker.RunID, anHour(pod.RatePerHour), pod.Marker.RunID))
 		}
 	}
+	return nil
 }
 
 // destroyUnknown deletes the pods of this project whose run the state does not
@@ -59,15 +67,15 @@ func (s *session) reportUnknown(st *state.State, lists map[string][]providers.Po
 // can be at work, and one whose run left its directory here. One that runs and
 // may be another checkout's was reported.
 func (s *session) destroyUnknown() {
-	st, err := s.read()
-	if err != nil {
-		s.addError(err)
-		return
-	}
 	for _, provider := range sortedKeys(s.Providers) {
 		pods, err := s.listPods(provider)
 		if err != nil {
 			continue // it was said when recovery began
+		}
+		st, err := s.read()
+		if err != nil {
+			s.addError(err)
+			return
 		}
 		for _, pod := range s.unknown(st, pods) {
 			id := pod.Marker.RunID

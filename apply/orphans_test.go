@@ -127,3 +127,54 @@ func TestDestroyUnknownPodFails(t *testing.T) {
 		}
 	})
 }
+
+// What another process rents or ends between a command's first look at the state
+// and its list of the pods is neither reported nor deleted.
+func TestPodsRentedMeanwhile(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.apply(oneRun(spec()), Options{})
+		st, _ := w.store.Read(t.Context())
+		begin := func(id string, status providers.PodStatus) (pod string) {
+			run := &state.Run{ID: id, Phase: state.Preparing, Dir: "runs/" + id, Attempts: []*state.Attempt{{Name: id + "-1", Result: state.AttemptSent, SentAt: w.engine().Now()}}}
+			if err := os.MkdirAll(filepath.Join(w.dir, run.Dir), 0o700); err != nil {
+				t.Error(err)
+			}
+			_, err := w.store.Update(context.Background(), func(st *state.State) error {
+				st.Resources["run."+id] = &state.Resource{Type: "run", Provider: "runpod", Run: &state.RunResource{Current: id, Runs: []*state.Run{run}}}
+				_, _, err := st.Claim([]string{"run." + id}, "apply", w.engine().Who, w.engine().Now())
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			return w.mem.AddPod(providers.Pod{Name: id + "-1", Marker: providers.Marker{RunID: id, Lineage: st.Lineage, Attempt: id + "-1"}, Status: status, RatePerHour: 0.4})
+		}
+		var live, dead string
+		w.mem.Fail(providertest.Fault{Op: "ListPods", Do: func() { live = begin("one", providers.Running) }})
+		if out, err := w.engine().Apply(t.Context(), &plan.Plan{}, Options{}); err != nil || out.Class != OK {
+			t.Fatalf("%v %+v", err, out)
+		}
+		if live == "" || w.said(EventWarning, "which this state does not know") {
+			t.Errorf("pod %q was reported", live)
+		}
+		// A destroy lists first for the addresses that it ends, of which there is
+		// none here but claimed ones.
+		delete := func(addr string) {
+			if _, err := w.store.Update(t.Context(), func(st *state.State) error { delete(st.Resources, addr); return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		delete("run.train")
+		w.mem.Fail(providertest.Fault{Op: "ListPods", Do: func() { dead = begin("two", providers.Exited) }})
+		if _, err := w.engine().Destroy(t.Context(), nil, DestroyOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		left := map[string]bool{}
+		for _, p := range w.mem.Pods() {
+			left[p.ID] = true
+		}
+		if dead == "" || !left[live] || !left[dead] {
+			t.Errorf("left: %v of %q and %q", left, live, dead)
+		}
+	})
+}

@@ -3,6 +3,7 @@ package apply
 import (
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/overbrainer/overbrainer/internal/safetext"
@@ -53,13 +54,28 @@ func failedVerdict(reason string, bootstrap bool) error {
 	if bootstrap {
 		return refused(state.Bootstrap, "its start failed: %s", safetext.Cut(safetext.Printable(reason), 200))
 	}
-	text := fmt.Sprintf("its guard cannot act: %s; no job starts on a pod that cannot end itself", safetext.Cut(safetext.Printable(reason), 200))
+	text := fmt.Sprintf("its guard cannot act: %s; no job starts on a pod that cannot end itself", guardWords(safetext.Cut(safetext.Printable(reason), 200)))
 	if noWayOut.MatchString(reason) {
 		e := unguarded("it got no answer from the provider's API (%s), which its guard needs to end it", reason)
 		e.cutOff = true
 		return e
 	}
 	return refused(state.WatchdogRefused, "%s", text)
+}
+
+// guardWords says what a guard's word for a reason means.
+func guardWords(reason string) string {
+	switch {
+	case reason == "missing_key":
+		return "the pod was given no key for the provider's API, or not its own ID (missing_key)"
+	case reason == "no_curl":
+		return "curl is missing in the image (no_curl)"
+	case reason == "no_certificates":
+		return "the image has no CA certificates by which to know the provider's API, as ca-certificates installs them (no_certificates)"
+	case strings.HasPrefix(reason, "http_4"):
+		return "the provider's API refuses the key that the pod was given (" + reason + ")"
+	}
+	return reason
 }
 
 // noWayOut are the verdicts of a guard that got no answer from the provider,

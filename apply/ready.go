@@ -163,7 +163,12 @@ func (w *readiness) look() (done bool, err error) {
 		return false, failedVerdict(v.Reason, v.Bootstrap)
 	}
 	if n, words := r.startsFailed(); n >= mostStarts {
-		return false, slow("its container could not be started %d times, at last: %s%s", n, words, r.diskSize(words))
+		text := fmt.Sprintf("its container could not be started %d times, at last: %s%s", n, words, r.diskSize(words))
+		if at := r.rented.Description.VolumeMount; r.spec.Target.VolumeID != "" && strings.Contains(words, at+"/") {
+			// No other GPU type would change that.
+			return false, refused(state.NotReady, "%s; the volume is mounted at %s, which hides what the image keeps there", text, at)
+		}
+		return false, slow("%s", text)
 	}
 	if pod.SSH == nil {
 		w.why = fmt.Sprintf("the pod is %s and has no address for direct SSH yet", pod.Status)

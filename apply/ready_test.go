@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,7 +48,12 @@ func TestReadiness(t *testing.T) {
 		{name: "never has an address", shape: shape(func(p *providers.Pod) { p.SSH = nil }), results: both, phase: state.Succeeded},
 		{name: "never answers", boot: first(func(p *fakePod) { p.bootTime = 24 * time.Hour }), results: both, phase: state.Succeeded},
 		{name: "refuses the key", boot: first(func(p *fakePod) { p.refuseKey = true }), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.NotReady, message: "SHA256:", quick: 3 * time.Minute},
-		{name: "guard cannot act", boot: first(func(p *fakePod) { p.verdict = Verdict{State: "failed", Reason: "http_403"} }), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.WatchdogRefused, message: "http_403"},
+		{name: "guard cannot act", boot: first(func(p *fakePod) { p.verdict = Verdict{State: "failed", Reason: "http_403"} }), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.WatchdogRefused, message: "refuses the key that the pod was given (http_403)"},
+		{name: "guard knows no certificates", boot: first(func(p *fakePod) { p.verdict = Verdict{State: "failed", Reason: "no_certificates"} }), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.WatchdogRefused, message: "the image has no CA certificates"},
+		{name: "guard has no curl", boot: first(func(p *fakePod) { p.verdict = Verdict{State: "failed", Reason: "no_curl"} }), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.WatchdogRefused, message: "curl is missing in the image"},
+		{name: "image lacks programs", boot: first(func(p *fakePod) {
+			p.answer = func(string) error { return fmt.Errorf("%w: no find", ErrLacks) }
+		}), results: []state.AttemptResult{state.AttemptCreated}, phase: state.Failed, reason: state.LaunchFailed, message: "no job was started from image: the image lacks what a run takes: no find"},
 		{name: "bootstrap failed", boot: first(func(p *fakePod) {
 			p.verdict = Verdict{State: "failed", Reason: "sshd is missing", Bootstrap: true}
 		}), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.Bootstrap, message: "sshd is missing"},
@@ -163,6 +169,37 @@ func neverStarts(t *testing.T, say func(w *world, id string)) {
 		first := w.run("run.train").Attempts[0]
 		if took := first.EndedAt.Sub(first.SentAt); took > time.Minute || !strings.Contains(first.Detail, "not found") {
 			t.Errorf("given up after %s: %s", took, first.Detail)
+		}
+		w.clean()
+	})
+}
+
+// TestMountHidesStart: an image that starts by a file of which a mount hides the
+// directory can start on no pod with that volume, and is told why at once.
+func TestMountHidesStart(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.mem.AddVolume(providers.Volume{ID: "vol1", Name: "v", SizeGB: 200, DataCenter: "EU-RO-1"})
+		w.boot = func(_ int, p *fakePod) {
+			p.bootTime = 24 * time.Hour
+			go func() {
+				for range 3 {
+					time.Sleep(10 * time.Second)
+					w.mem.LogSystem(p.id, `error starting container: exec: "/workspace/data/start.sh": no such file or directory`)
+				}
+			}()
+		}
+		s := spec()
+		s.Target.VolumeID, s.Target.VolumeGB = "vol1", 200
+		began := time.Now()
+		out := w.apply(oneRun(s), Options{})
+		run := w.run("run.train")
+		for _, want := range []string{"/workspace/data/start.sh", "no such file", "the volume is mounted at /workspace/data, which hides"} {
+			if !strings.Contains(run.Message, want) {
+				t.Errorf("%q lacks %q", run.Message, want)
+			}
+		}
+		if out.Class != Failure || run.Reason != state.NotReady || len(w.mem.Creates()) != 1 || time.Since(began) > 2*time.Minute {
+			t.Errorf("class %d, %s, %d pods, after %s", out.Class, run.Reason, len(w.mem.Creates()), time.Since(began))
 		}
 		w.clean()
 	})

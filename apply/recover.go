@@ -34,7 +34,9 @@ func (s *session) recoverAll(planned map[string]bool) error {
 			}
 		}
 	}
-	s.reportUnknown(st, lists)
+	if err := s.reportUnknown(st, lists); err != nil {
+		return err
+	}
 	s.sweepHostKeys(lists)
 	return nil
 }

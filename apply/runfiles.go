@@ -83,7 +83,7 @@ func (r *runner) saveInputs() error {
 func shown(spec *plan.RunSpec, mask func(string) string) map[string]string {
 	words := make([]string, len(spec.Command))
 	for i, word := range spec.Command {
-		words[i] = shellWord(word)
+		words[i] = plan.ShellWord(word)
 	}
 	all := map[string]string{
 		"command": strings.Join(words, " "), "setup": spec.Setup,

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -243,13 +242,5 @@ func jobOf(spec *plan.RunSpec) state.Job {
 
 // command names a command on this run for a message.
 func (r *runner) command(verb string) string {
-	return "overbrainer run " + verb + " " + shellWord(r.address)
-}
-
-// shellWord quotes an address so that it can be pasted into a shell.
-func shellWord(s string) string {
-	if strings.ContainsAny(s, `["' `) {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	return s
+	return "overbrainer run " + verb + " " + plan.ShellWord(r.address)
 }

@@ -113,7 +113,8 @@ func (e *DialError) Unwrap() error { return e.Err }
 type Machine interface {
 	// Verdict is what the guard on the pod says of itself.
 	Verdict(ctx context.Context) (Verdict, error)
-	// Reserve claims the run directory; ErrTaken when it is another run's.
+	// Reserve claims the run directory; ErrTaken when it is another run's, and
+	// ErrLacks where the image lacks programs that a run takes.
 	Reserve(ctx context.Context, claim string) error
 	Upload(ctx context.Context, u UploadRequest) error
 	// Launch starts the job. It is not repeated without looking at Poll first.

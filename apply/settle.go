@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -175,7 +176,7 @@ func (r *runner) keepPod(seconds int) RunOutcome {
 			text = fmt.Sprintf("pod %s is kept until %s, %s", r.run.Pod.ID, u.Local().Format(clock), podHour(r.run.Pod))
 		}
 	}
-	text += fmt.Sprintf("; overbrainer run ssh %s, overbrainer pod rm %s", shellWord(r.address), r.run.ID)
+	text += fmt.Sprintf("; overbrainer run ssh %s, overbrainer pod rm %s", plan.ShellWord(r.address), r.run.ID)
 	r.emit(Event{Kind: EventKept, Message: text})
 	r.s.say(text)
 	r.closeMachine()

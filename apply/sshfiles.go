@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/overbrainer/overbrainer/providers"
+	"github.com/overbrainer/overbrainer/state"
 )
 
 var (
@@ -31,27 +32,51 @@ func (r *runner) writeSSHFiles(at providers.Endpoint) {
 	if r.unclaimed || strings.ContainsAny(dir, "\"\n\r") || os.MkdirAll(dir, 0o700) != nil {
 		return
 	}
-	name := alias(r.run.ID)
-	_ = putFile(filepath.Join(dir, knownHosts), []byte(name+" "+r.run.HostKey+"\n"), false)
-	quoted := func(file string) string {
-		return `"` + strings.ReplaceAll(filepath.Join(dir, file), "%", "%%") + `"`
+	_ = putFile(filepath.Join(dir, knownHosts), knownHost(r.run), false)
+	_ = putFile(filepath.Join(dir, sshConfig), configOf(dir, r.run.ID, at, "IdentityFile "+quoted(dir, clientKey), "IdentitiesOnly yes", "IdentityAgent none"), false)
+}
+
+// LendSSH writes into a private directory what ssh needs to reach the pod of a
+// run whose key is in no file: an agent at the socket has it. It gives the path
+// of the configuration and the name of the pod in it.
+func LendSSH(dir, socket string, run *state.Run) (config, host string, err error) {
+	at := run.Pod.SSH
+	if at == nil || strings.ContainsAny(dir, "\"\n\r") {
+		return "", "", fmt.Errorf("pod %s has no address yet", run.Pod.ID)
 	}
-	lines := []string{
-		"Host " + name,
-		"  HostName " + at.Host,
-		fmt.Sprintf("  Port %d", at.Port),
-		"  User " + at.User,
-		"  IdentityFile " + quoted(clientKey),
-		"  IdentitiesOnly yes",
-		"  IdentityAgent none",
-		"  UserKnownHostsFile " + quoted(knownHosts),
-		"  GlobalKnownHostsFile /dev/null",
-		"  HostKeyAlias " + name,
-		"  CheckHostIP no",
-		"  StrictHostKeyChecking yes",
-		"  UpdateHostKeys no",
-		"  PasswordAuthentication no",
-		"  KbdInteractiveAuthentication no",
+	config = filepath.Join(dir, sshConfig)
+	if err := os.WriteFile(filepath.Join(dir, knownHosts), knownHost(run), 0o600); err != nil {
+		return "", "", err
 	}
-	_ = putFile(filepath.Join(dir, sshConfig), []byte(strings.Join(lines, "\n")+"\n"), false)
+	text := configOf(dir, run.ID, providers.Endpoint{Host: at.Host, Port: at.Port, User: at.User}, "IdentityFile none", "IdentityAgent "+quoted(dir, filepath.Base(socket)))
+	return config, alias(run.ID), os.WriteFile(config, text, 0o600)
+}
+
+func knownHost(run *state.Run) []byte { return []byte(alias(run.ID) + " " + run.HostKey + "\n") }
+
+// quoted is the path of a file as a line of an ssh configuration has it.
+func quoted(dir, file string) string {
+	return `"` + strings.ReplaceAll(filepath.Join(dir, file), "%", "%%") + `"`
+}
+
+// configOf is an ssh configuration that knows one pod.
+func configOf(dir, runID string, at providers.Endpoint, identity ...string) []byte {
+	lines := []string{"Host " + alias(runID)}
+	for _, line := range append([]string{
+		"HostName " + at.Host,
+		fmt.Sprintf("Port %d", at.Port),
+		"User " + at.User,
+	}, append(identity,
+		"UserKnownHostsFile "+quoted(dir, knownHosts),
+		"GlobalKnownHostsFile /dev/null",
+		"HostKeyAlias "+alias(runID),
+		"CheckHostIP no",
+		"StrictHostKeyChecking yes",
+		"UpdateHostKeys no",
+		"PasswordAuthentication no",
+		"KbdInteractiveAuthentication no",
+	)...) {
+		lines = append(lines, "  "+line)
+	}
+	return []byte(strings.Join(lines, "\n") + "\n")
 }

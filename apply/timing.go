@@ -166,13 +166,15 @@ func (t Timing) Scaled(speed float64) Timing {
 	return t
 }
 
-// step is the wait after the nth look of a wait, from 0: short at first, where
-// most things are done, then Poll.
+// step is the wait after the nth look of a wait, from 0: an eighth of Poll at
+// first, then a quarter more each time, up to Poll. So what is waited for is
+// seen late by a quarter of the time it took, or less.
 func (t Timing) step(n int) time.Duration {
-	if n >= 4 {
-		return t.Poll
+	wait := t.Poll / 8
+	for ; n > 0 && wait < t.Poll; n-- {
+		wait += wait / 4
 	}
-	return min(t.Poll, t.Poll/8<<n)
+	return min(wait, t.Poll)
 }
 
 // Of turns a nominal duration, as a user writes it, into a real one.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/overbrainer/overbrainer/plan"
 )
 
 // mismatchError is a transfer in which files were not what the pod had listed.
@@ -71,5 +73,5 @@ func (u *unsteady) error() error {
 	r := u.r
 	return failf("not_retrieved", "something on the pod goes on writing to %s; everything else is in %s", someOf(u.left), r.run.Dir).
 		at(r.address).id(podID(r.run)).
-		hint("end it (overbrainer run ssh %s), or leave these out of outputs, and apply again within the pod's grace", shellWord(r.address))
+		hint("end it (overbrainer run ssh %s), or leave these out of outputs, and apply again within the pod's grace", plan.ShellWord(r.address))
 }

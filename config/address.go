@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -42,7 +43,8 @@ func instanceAddr(addr string, key any) string {
 	return addr
 }
 
-// quote writes a string as HCL does.
+// quote writes a string as HCL does. Characters that are not seen or turn the
+// direction of text are escaped: two names that look alike are none.
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -60,7 +62,9 @@ func quote(s string) string {
 		case (r == '$' || r == '%') && strings.HasPrefix(s[i+1:], "{"):
 			b.WriteRune(r)
 			b.WriteRune(r)
-		case r < ' ' || r == 0x7f:
+		case unseen(r) && r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		case unseen(r):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)
@@ -68,4 +72,10 @@ func quote(s string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
+}
+
+// unseen reports whether a character is a control, a format or a separator that
+// nobody sees. The joiners stay, which some scripts and emoji are written with.
+func unseen(r rune) bool {
+	return r != 0x200c && r != 0x200d && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }

@@ -77,18 +77,43 @@ func (s *session) movable(block *hclsyntax.Block, name string) (string, hcl.Rang
 	}
 	rng := attr.Expr.Range()
 	trav, diags := hcl.AbsTraversalForExpr(attr.Expr)
-	ok := !diags.HasErrors() && (len(trav) == 2 || len(trav) == 3) && (trav.RootName() == "run" || trav.RootName() == "volume")
-	if ok {
-		_, ok = trav[1].(hcl.TraverseAttr)
-	}
-	if ok && len(trav) == 3 {
-		_, ok = trav[2].(hcl.TraverseIndex)
-	}
-	if !ok {
+	if diags.HasErrors() || !isAddress(trav) {
 		s.report(at(rng, "not an address", fmt.Sprintf("`%s` is the address of a run or volume, without quotes, such as %s = run.train[\"a\"]", name, name)))
 		return "", rng, false
 	}
 	return addressOf(trav), rng, true
+}
+
+// isAddress reports whether a traversal is the address of a run or volume, or of
+// one instance.
+func isAddress(trav hcl.Traversal) bool {
+	if len(trav) != 2 && len(trav) != 3 || trav.RootName() != "run" && trav.RootName() != "volume" {
+		return false
+	}
+	_, ok := trav[1].(hcl.TraverseAttr)
+	if !ok || len(trav) == 2 {
+		return ok
+	}
+	index, ok := trav[2].(hcl.TraverseIndex)
+	switch {
+	case !ok:
+	case index.Key.Type() == cty.Number:
+		n := index.Key.AsBigFloat()
+		ok = n.IsInt() && n.Sign() >= 0
+	default:
+		ok = index.Key.Type() == cty.String
+	}
+	return ok
+}
+
+// Address reads the address of a run or volume as people write it, and gives it as
+// the state has it; ok is false where no block can have it.
+func Address(text string) (kind, address string, ok bool) {
+	trav, diags := hclsyntax.ParseTraversalAbs([]byte(text), "", hcl.InitialPos)
+	if diags.HasErrors() || !isAddress(trav) {
+		return "", "", false
+	}
+	return trav.RootName(), addressOf(trav), true
 }
 
 // declaredStill reports whether an address is part of the configuration.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -94,7 +95,7 @@ func metricsValue(r RunResult) cty.Value {
 
 // number turns a float into a value; what is no number is null.
 func number(v float64) cty.Value {
-	if v != v || v > 1e300 || v < -1e300 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return cty.NullVal(cty.Number)
 	}
 	return cty.NumberFloatVal(v)

@@ -594,6 +594,15 @@ func TestResultsThatAreNotHere(t *testing.T) {
 	if s.Action != NoOp || !strings.Contains(s.Reason, "model.json is missing") {
 		t.Errorf("%s %q", s.Action, s.Reason)
 	}
+	// Nothing of them is here: who fetched them is somebody else, or was here.
+	_ = os.RemoveAll(filepath.Join(p.dir, "runs"))
+	p.state.Resources["run.train"].Run.Runs[0].FetchedBy = "ann@desk"
+	p.input = func(in *Input) { in.Holder = state.ClaimHolder{Who: "bob", Host: "lab"} }
+	said(t, p.plan(), "warning", "results of run.train are on ann@desk", "lie nowhere else")
+	p.input = func(in *Input) { in.Holder = state.ClaimHolder{Who: "ann", Host: "desk"} }
+	if d := said(t, p.plan(), "warning", "results of run.train are not here any more", "by ann@desk"); strings.Contains(d.Detail, "nowhere else") {
+		t.Error(d.Detail)
+	}
 }
 
 func TestTargetsAndDependencies(t *testing.T) {

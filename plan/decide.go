@@ -158,7 +158,16 @@ func (s situation) ended() decision {
 	case s.rerun == rerunOnChange:
 		return hold(outcome(cur) + ", and lifecycle.rerun is on_change" + again + ", or change it")
 	}
-	return decision{action: Rerun, reason: fmt.Sprintf("%s; try %d", outcome(cur), s.nextTry()), try: s.nextTry()}
+	return decision{action: Rerun, reason: fmt.Sprintf("%s%s; try %d", outcome(cur), anew(cur), s.nextTry()), try: s.nextTry()}
+}
+
+// anew says what is lost of a job whose pod went away: all of it where no
+// snapshot of it is here.
+func anew(cur *state.Run) string {
+	if cur.StartedAt == nil || cur.Reason != state.TakenAway && cur.Reason != state.Lost {
+		return ""
+	}
+	return "; no snapshot of it is here, so the job begins anew"
 }
 
 // resumable reports whether an ended run goes on from its snapshot: one that

@@ -26,6 +26,11 @@ type Input struct {
 	// Nil: not refreshed.
 	Pods func(ctx context.Context, provider string) (providers.PodList, error)
 	Pod  func(ctx context.Context, provider, id string) (providers.Pod, error)
+	// Reread gives the state as it is when it is asked, which is after the
+	// account was read. Nil: State is as it is.
+	Reread func(ctx context.Context) (*state.State, error)
+	// Holder is who plans. What others work on is theirs to end.
+	Holder state.ClaimHolder
 	// FreshPod is how young a pod of a provider must be for its absence from
 	// the account to mean nothing yet, in real time. Nil: a minute.
 	FreshPod func(provider string) time.Duration

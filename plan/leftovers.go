@@ -19,24 +19,19 @@ const podPrefix = "overbrainer-"
 const sweepCommand = "overbrainer sweep"
 
 // findLeftovers lists what exists, may bill, and is not what a step is about.
+// What the account shows is judged by the state as it is after the account was
+// read: what another process rented or ended meanwhile is nothing left over.
 func (b *builder) findLeftovers() {
-	about := map[string]bool{}
-	for _, s := range b.p.Steps {
-		if s.Action != NoOp && s.Action != Hold && s.RunID != "" {
-			about[s.RunID] = true
+	first := b.judge(b.st, nil)
+	b.p.Leftovers = first.found
+	if len(first.found) > 0 && b.in.Reread != nil {
+		now, err := b.in.Reread(b.ctx)
+		if err != nil {
+			b.warn("what is left over could not be told", "The state could not be read a second time, after the account: "+err.Error())
+			b.p.Leftovers = []Leftover{}
+			return
 		}
-	}
-	known := map[string]bool{} // pods that the state knows
-	b.st.EachRun(func(addr string, run *state.Run) { b.leftoversOf(addr, run, about[run.ID], known) })
-	for _, provider := range b.providersInUse() {
-		if a := b.account(provider); a.pods != nil {
-			for _, pod := range a.pods.Pods {
-				if !known[pod.ID] {
-					b.strangePod(pod)
-				}
-			}
-			b.orphanedSecrets(provider)
-		}
+		b.p.Leftovers = b.judge(now, first).found
 	}
 	sort.SliceStable(b.p.Leftovers, func(i, j int) bool {
 		x, y := b.p.Leftovers[i], b.p.Leftovers[j]
@@ -63,42 +58,48 @@ func (b *builder) providersInUse() []string {
 	return sortedKeys(set)
 }
 
-// leftoversOf lists what a run of the state still has. inStep: a step is about
-// the run, so its pod is no leftover.
-func (b *builder) leftoversOf(addr string, run *state.Run, inStep bool, known map[string]bool) {
-	leave := func(kind, id, note string, hourly *float64, fix string) {
-		b.p.Leftovers = append(b.p.Leftovers, Leftover{Kind: kind, RunID: run.ID, Address: addr, ID: id, Note: note, Hourly: hourly, Fix: fix})
-	}
+// leftoversOf lists what a run of the state still has.
+func (j *judging) leftoversOf(addr string, run *state.Run) {
+	inStep, who := j.about[run.ID], j.busy[run.ID]
 	remove := "overbrainer pod rm " + run.ID
-	a := b.account(b.st.Resources[addr].Provider)
+	leave := func(kind, id, note string, hourly *float64, fix string) {
+		if who != "" {
+			note, fix = note+"; "+who, ""
+		}
+		j.leave(Leftover{Kind: kind, RunID: run.ID, Address: addr, ID: id, Note: note, Hourly: hourly, Fix: fix})
+	}
+	provider := j.st.Resources[addr].Provider
+	a := j.b.account(provider)
 
 	live := run.Pod != nil && !run.Pod.Gone()
 	if live {
-		known[run.Pod.ID] = true
+		j.known[run.Pod.ID] = true
 	}
 	if live && run.Phase.Ended() && !inStep {
-		hourly, stopped := b.billing(a, run.Pod)
+		hourly, stopped := j.b.billing(a, run.Pod)
 		switch {
 		case stopped:
 			leave("stopped", run.Pod.ID, "is stopped and not deleted, run "+outcome(run), hourly, remove)
-		case run.Pod.State == state.PodKept && !b.isLost(b.st.Resources[addr].Provider, run):
+		case run.Pod.State == state.PodKept && !j.b.isLost(provider, run):
 			leave("kept", run.Pod.ID, keptNote(run.Pod), hourly, remove)
 		case a.pods != nil && a.pod(run.Pod.ID) == nil:
 			leave("pod", run.Pod.ID, "is not in the account's list any more; the next apply proves it gone", usd(0), "overbrainer apply")
+		case who != "":
+			leave("pod", run.Pod.ID, "is not shown to be gone yet, run "+outcome(run), hourly, remove)
 		default:
 			leave("pod", run.Pod.ID, "was not deleted, run "+outcome(run), hourly, remove)
 		}
 	}
 	for _, s := range run.Strays {
-		known[s.PodID] = true
+		j.known[s.PodID] = true
 		leave("stray", s.PodID, "a pod of the run whose deletion was not confirmed", rateOrUnknown(s.RateUSD), remove)
 	}
 	for _, attempt := range run.Attempts {
 		if unfinished(attempt) {
-			b.unanswered(a, addr, run, attempt, known)
+			j.unanswered(a, addr, run, attempt)
 		}
 	}
-	if run.Phase.Ended() && !live && len(run.Strays) == 0 && !inStep {
+	if run.Phase.Ended() && !live && len(run.Strays) == 0 && !inStep && who == "" {
 		for _, s := range run.Secrets {
 			leave("secret", s.Name, "an account secret that no pod needs any more", usd(0), sweepCommand)
 		}
@@ -140,8 +141,8 @@ func rateOrUnknown(rate float64) *float64 {
 }
 
 // unanswered reports a create call whose outcome is open: what the account
-// shows of it, where that was looked at.
-func (b *builder) unanswered(a *account, addr string, run *state.Run, attempt *state.Attempt, known map[string]bool) {
+// shows of it, where that was looked at. One that somebody waits for is theirs.
+func (j *judging) unanswered(a *account, addr string, run *state.Run, attempt *state.Attempt) {
 	l := Leftover{
 		Kind: "unanswered", RunID: run.ID, Address: addr, ID: attempt.Name, Fix: "overbrainer apply", Hourly: rateOrUnknown(attempt.RateUSD),
 		Note: "a create call of " + attempt.SentAt.UTC().Format(time.RFC3339) + " that was never answered clearly; the pod may exist, apply and destroy find out",
@@ -154,13 +155,15 @@ func (b *builder) unanswered(a *account, addr string, run *state.Run, attempt *s
 		l.Hourly = usd(0)
 		for _, pod := range a.pods.Pods {
 			if pod.Marker.RunID == run.ID && (pod.Marker.Attempt == attempt.Name || pod.Name == attempt.Name) {
-				known[pod.ID] = true
+				j.known[pod.ID] = true
 				l.ID, l.Hourly = pod.ID, rateOrUnknown(pod.RatePerHour)
 				l.Note = fmt.Sprintf("pod of the interrupted create call %s, %s; apply goes on with it or deletes it", attempt.Name, pod.Status)
 			}
 		}
 	}
-	b.p.Leftovers = append(b.p.Leftovers, l)
+	if j.busy[run.ID] == "" {
+		j.leave(l)
+	}
 }
 
 // StoppedUSD is what a stopped pod's own disk costs an hour and a month; nil
@@ -174,18 +177,20 @@ func StoppedUSD(p providers.Pod) (hourly, monthly *float64) {
 }
 
 // strangePod reports a pod of the account that no record here means.
-func (b *builder) strangePod(pod providers.Pod) {
+func (j *judging) strangePod(pod providers.Pod) {
 	if pod.Marker.RunID == "" && !strings.HasPrefix(pod.Name, podPrefix) {
 		return
 	}
 	l := Leftover{Kind: "pod", RunID: pod.Marker.RunID, ID: pod.ID, Hourly: rateOrUnknown(pod.RatePerHour)}
-	ours := b.st.Lineage != "" && pod.Marker.Lineage == b.st.Lineage
-	addr, run := b.st.FindRun(pod.Marker.RunID)
+	ours := j.st.Lineage != "" && pod.Marker.Lineage == j.st.Lineage
+	addr, run := j.st.FindRun(pod.Marker.RunID)
 	switch {
 	case pod.Marker.RunID == "":
 		l.Kind, l.Note = "foreign", "has overbrainer's name and no mark of a run; if it is nobody's, delete it in the provider's console"
 	case !ours:
 		l.Kind, l.Note = "foreign", "of another project or checkout; only reported"
+	case run != nil && j.busy[run.ID] != "":
+		l.Kind, l.Address, l.Note = "stray", addr, "a second pod of the run; "+j.busy[run.ID]
 	case run != nil:
 		l.Kind, l.Address, l.Note, l.Fix = "stray", addr, "a second pod of the run", "overbrainer pod rm "+run.ID
 	default:
@@ -198,5 +203,5 @@ func (b *builder) strangePod(pod providers.Pod) {
 		l.Note += "; it is stopped, and a stopped pod still costs its disk"
 		l.Hourly, l.MonthlyUSD = StoppedUSD(pod)
 	}
-	b.p.Leftovers = append(b.p.Leftovers, l)
+	j.leave(l)
 }

@@ -18,6 +18,18 @@ func Quoted(id string) string {
 	return id
 }
 
+// ShellWord quotes an address, or a file's name, where a shell would not take it
+// as it is.
+func ShellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./:=@%+,-", r)
+	}
+	if s != "" && strings.TrimFunc(s, plain) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
 // sameButSpaces gives the names that differ from name in spaces only.
 func sameButSpaces(name string, names []string) []string {
 	var same []string

@@ -20,10 +20,10 @@ func (p *Plan) HasOrphans() bool {
 
 // orphanedSecrets reports the host keys of this project's runs that neither
 // the state nor a pod needs.
-func (b *builder) orphanedSecrets(provider string) {
-	a := b.account(provider)
-	for _, run := range OrphanedSecrets(b.st, a.pods.Pods, a.secrets, b.in.Now.Add(-b.freshPod(provider))) {
-		b.p.Leftovers = append(b.p.Leftovers, Leftover{
+func (j *judging) orphanedSecrets(provider string) {
+	a := j.b.account(provider)
+	for _, run := range OrphanedSecrets(j.st, a.pods.Pods, a.secrets, j.b.in.Now.Add(-j.b.freshPod(provider))) {
+		j.leave(Leftover{
 			Kind: "secret", RunID: run.RunID, ID: run.Name, Hourly: usd(0), Fix: sweepCommand,
 			Note: "an account secret of a run that the state does not know any more; the next apply removes it",
 		})

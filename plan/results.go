@@ -57,15 +57,22 @@ func (b *builder) checkResults(step *Step, run *config.Run, cur *state.Run) {
 	if len(shown) > maxNamed {
 		shown = append(append([]string{}, shown[:maxNamed]...), fmt.Sprintf("and %d more", len(problems)-maxNamed))
 	}
-	if cur.FetchedBy != "" && len(problems) == 1 && problems[0] == noResults {
+	again := ShellWord(run.Address)
+	switch gone := len(problems) == 1 && problems[0] == noResults; {
+	case gone && cur.FetchedBy != "" && cur.FetchedBy != b.in.Holder.Name():
 		step.Reason = "succeeded, nothing changed; its results are on " + cur.FetchedBy
 		b.warnAt(run.Range, "results of "+run.Address+" are on "+cur.FetchedBy,
-			fmt.Sprintf("They were fetched there, to %s, and lie nowhere else. Who needs them here copies that directory; -replace=%s runs it again.", cur.Dir, run.Address))
+			fmt.Sprintf("They were fetched there, to %s, and lie nowhere else. Who needs them here copies that directory; -replace=%s runs it again.", cur.Dir, again))
+		return
+	case gone && cur.FetchedBy != "":
+		step.Reason = "succeeded, nothing changed, but its results are not here any more"
+		b.warnAt(run.Range, "results of "+run.Address+" are not here any more",
+			fmt.Sprintf("They were fetched on this machine, by %s, into %s of this checkout, where they are not any more, or of another one. They are not fetched again by themselves; to run it again use -replace=%s.", cur.FetchedBy, cur.Dir, again))
 		return
 	}
 	step.Reason = "succeeded, nothing changed, but its results are not here: " + strings.Join(shown, ", ")
 	b.warnAt(run.Range, "results of "+run.Address+" are not here as they were verified",
-		fmt.Sprintf("In %s: %s. They are not fetched again by themselves; to run it again use -replace=%s.", cur.Dir, strings.Join(shown, ", "), run.Address))
+		fmt.Sprintf("In %s: %s. They are not fetched again by themselves; to run it again use -replace=%s.", cur.Dir, strings.Join(shown, ", "), again))
 }
 
 func (b *builder) resultProblems(run *state.Run) []string {

@@ -44,7 +44,7 @@ func (b *builder) checkResumes() {
 		switch {
 		case !has(run.Late, "resume_from") && from != nil:
 			b.errorAt(where, run.ResumeFrom+" left no snapshot to resume from",
-				fmt.Sprintf("Run %s %s. %s Give it one and run it again with -replace=%s, or leave %s out with -target.", from.ID, outcome(from), leaves, run.ResumeFrom, run.Address))
+				fmt.Sprintf("Run %s %s. %s Give it one and run it again with -replace=%s, or leave %s out with -target.", from.ID, outcome(from), leaves, run.ResumeFrom, ShellWord(run.Address)))
 		case source != nil && (source.Snapshot == nil || source.Snapshot.Every == 0):
 			b.warnAt(where, run.ResumeFrom+" may leave no snapshot to resume from",
 				fmt.Sprintf("It has none that comes home while it runs, and %s needs one. %s", run.Address, leaves))

@@ -38,7 +38,7 @@ func (b *builder) planRun(run *config.Run) *Step {
 	d := decide(s)
 	if d.refused {
 		b.errorAt(run.Range, run.Address+" cannot be replaced while it runs",
-			fmt.Sprintf("Run %s is %s. End it first: overbrainer run stop %s, or overbrainer run cancel %s.", cur.ID, cur.Phase, run.Address, run.Address))
+			fmt.Sprintf("Run %s is %s. End it first: overbrainer run stop %s, or overbrainer run cancel %s.", cur.ID, cur.Phase, ShellWord(run.Address), ShellWord(run.Address)))
 	}
 	spec.Try = d.try
 	step := &Step{

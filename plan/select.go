@@ -68,7 +68,7 @@ func (b *builder) selectTargets() {
 	b.p.Steps = kept
 	for _, addr := range b.in.Replace {
 		if !slices.ContainsFunc(kept, func(s *Step) bool { return names(addr, s.Address) }) {
-			b.error(fmt.Sprintf("-replace=%s is outside of what -target asks for", addr), "Name it with -target, too, or leave one of the two out.")
+			b.error(fmt.Sprintf("-replace=%s is outside of what -target asks for", ShellWord(addr)), "Name it with -target, too, or leave one of the two out.")
 		}
 	}
 	b.warn("the plan is limited by -target", "Other resources may need changes, too; run again without -target afterwards.")

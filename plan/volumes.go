@@ -200,7 +200,7 @@ func (b *builder) goneVolume(addr string, r *state.Resource) *Step {
 	case b.in.DestroyVolumes:
 		step.Action, step.Reason = Destroy, "left the configuration, retain = false"
 	default:
-		step.Action, step.Reason = NoOp, fmt.Sprintf("left the configuration; retain = false: overbrainer destroy -volumes -target=%s deletes it, until then it costs %s a month", addr, cost)
+		step.Action, step.Reason = NoOp, fmt.Sprintf("left the configuration; retain = false: overbrainer destroy -volumes -target=%s deletes it, until then it costs %s a month", ShellWord(addr), cost)
 		b.warnAt(hcl.Range{}, addr+" is not in the configuration any more", upper(step.Reason)+".")
 	}
 	return step

@@ -120,8 +120,8 @@ func (d Description) Has(c Capability) bool {
 // shell functions. They use nothing but curl and what the pod's environment
 // gives, and never put a key on a command line.
 //
-//	provider_probe    prints one word: ready, missing_key, no_curl, unreachable
-//	                  or http_CODE
+//	provider_probe    prints one word: ready, missing_key, no_curl,
+//	                  no_certificates, unreachable or http_CODE
 //	provider_delete N asks for the deletion of its own pod by every way there
 //	                  is, prints one line for each ("DELETE 204"), and returns
 //	                  0 when one was accepted; N tries in a row have failed

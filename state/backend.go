@@ -82,9 +82,17 @@ func (e *HeldError) Error() string {
 }
 
 // NoLockError says that no lock has the ID.
-type NoLockError struct{ ID string }
+type NoLockError struct {
+	ID   string
+	Held string // the ID of the lock that is held instead, where that is known
+}
 
-func (e *NoLockError) Error() string { return fmt.Sprintf("no lock has the ID %q", e.ID) }
+func (e *NoLockError) Error() string {
+	if e.Held != "" {
+		return fmt.Sprintf("no lock has the ID %q; the one that is held has %s", e.ID, e.Held)
+	}
+	return fmt.Sprintf("no lock has the ID %q", e.ID)
+}
 
 // Trouble is the sort of a BackendError.
 type Trouble string

@@ -30,6 +30,9 @@ type ClaimHolder struct {
 	Alive func(pid int, process string) bool
 }
 
+// Name is user@host, as runs name who made their key or fetched their results.
+func (h ClaimHolder) Name() string { return h.Who + "@" + h.Host }
+
 func (h ClaimHolder) ttl() time.Duration {
 	if h.TTL > 0 {
 		return h.TTL

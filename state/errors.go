@@ -17,6 +17,9 @@ type ReadError struct {
 }
 
 func (e *ReadError) Error() string {
+	if errors.Is(e.Err, fs.ErrPermission) {
+		return fmt.Sprintf("state file %s cannot be read: %v; nothing was done, whoever owns it and the directories above it has to let this user read it", e.Path, cause(e.Err))
+	}
 	return fmt.Sprintf("state file %s cannot be read: %v; nothing was done, put the file back (a copy of the one before is beside it as %s)",
 		e.Path, cause(e.Err), backupSuffix)
 }

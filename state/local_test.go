@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -311,6 +312,17 @@ func TestContextEndsTheWait(t *testing.T) {
 	close(gate)
 	if s := mustUpdate(t, l, bump); s.Spend["n"].Runs != 1 {
 		t.Errorf("count %d", s.Spend["n"].Runs)
+	}
+}
+
+// Who may not read a state has nothing to put back.
+func TestForbiddenStates(t *testing.T) {
+	err := &ReadError{Path: "p", Err: &fs.PathError{Op: "open", Path: "p", Err: syscall.EACCES}}
+	if text := err.Error(); strings.Contains(text, "put the file back") || !strings.Contains(text, "permission denied") {
+		t.Error(text)
+	}
+	if text := (&ReadError{Path: "p", Err: syscall.EISDIR}).Error(); !strings.Contains(text, "put the file back") {
+		t.Error(text)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/overbrainer/overbrainer/config"
+	"github.com/overbrainer/overbrainer/plan"
 )
 
 // knownTargets refuses addresses that -target and -replace cannot take: those
@@ -37,7 +38,7 @@ func (p *project) known(flag, takes string, wanted, addresses []string) error {
 			continue
 		}
 		e := &usageError{text: "there is no " + w + " in the configuration or the state"}
-		near := nearest(w, addresses)
+		near := nearestAddress(w, addresses)
 		switch users := p.runsOf(w); {
 		case p.declares(w):
 			e.text = flag + "=" + w + ": it takes the address of " + takes
@@ -45,7 +46,7 @@ func (p *project) known(flag, takes string, wanted, addresses []string) error {
 				e.hint = "runs with " + w + ": " + strings.Join(users, ", ")
 			}
 		case near != "":
-			e.hint = "did you mean " + near + "?"
+			e.hint = "did you mean " + plan.ShellWord(near) + "?"
 		}
 		return e
 	}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,7 +109,7 @@ func (w *answersWorld) forgotten() {
 // out.
 func TestEveryAnswersFileHasItsOutcome(t *testing.T) {
 	dir := answersDir(t)
-	for _, kind := range []string{"money", "placement", "state", "destroy", "secrets", "plugin"} {
+	for _, kind := range []string{"money", "placement", "state", "destroy", "secrets", "plugin", "cap", "results", "job", "ready", "ssh"} {
 		files, err := filepath.Glob(filepath.Join(dir, kind+"-*.answers.json"))
 		if err != nil {
 			t.Fatal(err)
@@ -116,7 +117,7 @@ func TestEveryAnswersFileHasItsOutcome(t *testing.T) {
 		for _, file := range files {
 			name := strings.TrimSuffix(filepath.Base(file), ".answers.json")
 			known := false
-			for _, c := range answersCases {
+			for _, c := range slices.Concat(answersCases, podCases) {
 				known = known || c.file == name
 			}
 			if !known {

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +33,7 @@ type answersCase struct {
 func TestAnswersFiles(t *testing.T) {
 	dir := answersDir(t)
 	binary := build(t)
-	for i, c := range answersCases {
+	for i, c := range slices.Concat(answersCases, podCases) {
 		if testing.Short() && i%5 != 0 {
 			continue
 		}

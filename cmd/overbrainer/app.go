@@ -65,7 +65,7 @@ func newApp(args []string) (*app, error) {
 	if info, err := os.Stat(a.dir); err != nil {
 		return a, fmt.Errorf("-chdir=%s: %w", dir, reason(err))
 	} else if !info.IsDir() {
-		return a, fmt.Errorf("-chdir=%s: it is not a directory", dir)
+		return a, fmt.Errorf("-chdir=%s is not a directory", dir)
 	}
 	if a.exe, err = os.Executable(); err != nil {
 		return a, fmt.Errorf("the path of this program cannot be told: %w", err)

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/overbrainer/overbrainer/config"
 )
@@ -33,6 +36,35 @@ func (r backendRecord) same(other backendRecord) bool {
 	one, err := json.Marshal(r)
 	two, err2 := json.Marshal(other)
 	return err == nil && err2 == nil && bytes.Equal(one, two)
+}
+
+// unlike says how a backend differs from the one before.
+func (r backendRecord) unlike(before backendRecord) string {
+	if r.Type != before.Type {
+		return "backend " + r.Type + ", it was " + before.Type
+	}
+	names := map[string]bool{}
+	for name := range r.Values {
+		names[name] = true
+	}
+	for name := range before.Values {
+		names[name] = true
+	}
+	shown := func(values map[string]any, name string) string {
+		v, ok := values[name]
+		if !ok {
+			return "not set"
+		}
+		text, _ := json.Marshal(v)
+		return string(text)
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if is, was := shown(r.Values, name), shown(before.Values, name); is != was {
+			parts = append(parts, name+" is "+is+", it was "+was)
+		}
+	}
+	return "backend " + r.Type + ", where " + strings.Join(parts, "; ")
 }
 
 // backend gives the recorded block, to open what it means.
@@ -110,7 +142,7 @@ func (a *app) chosenBackend(sources map[string][]byte) (config.Backend, error) {
 	if recordOf(b).same(record) {
 		return b, nil
 	}
-	p := &problem{code: "backend_changed", message: "the configuration keeps the state in another place than this directory was made ready for: backend " + b.Type + ", it was " + record.Type,
+	p := &problem{code: "backend_changed", message: "the configuration keeps the state in another place than this directory was made ready for: " + recordOf(b).unlike(record),
 		hint: "overbrainer init -migrate-state copies the state over, overbrainer init -reconfigure uses the state that is there"}
 	if record.Type == "local" {
 		p.message = "this directory is not ready for the " + b.Type + " backend"

@@ -18,7 +18,7 @@ func (p *project) plan(ctx context.Context, o planning) (*plan.Plan, error) {
 		return nil, err
 	}
 	in := plan.Input{
-		Config: p.cfg, State: p.st, Version: version, Now: p.app.stamp(),
+		Config: p.cfg, State: p.st, Version: version, Now: p.app.stamp(), Holder: holder(),
 		Catalog:     p.catalog,
 		Volumes:     p.listVolumes,
 		Templates:   p.listTemplates,
@@ -34,7 +34,7 @@ func (p *project) plan(ctx context.Context, o planning) (*plan.Plan, error) {
 		DestroyVolumes: o.volumes,
 	}
 	if o.refresh {
-		in.FreshPod = p.freshPod
+		in.FreshPod, in.Reread = p.freshPod, p.store.Read
 		in.Pods, in.Pod, in.Secrets = p.listPods, p.getPod, p.listSecrets
 	}
 	pl, err := plan.Build(ctx, in)

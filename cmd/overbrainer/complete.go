@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/overbrainer/overbrainer/config"
 	"github.com/overbrainer/overbrainer/examples"
+	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/providers/runpod/sim"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -57,7 +59,7 @@ func (a *app) following(line typedLine) []string {
 		}
 	}
 	if len(a.args) == 0 && strings.HasPrefix(line.last, "-") {
-		names = append(names, "-chdir")
+		names = append(names, "-chdir", "-help", "-version")
 	}
 	return names
 }
@@ -65,13 +67,19 @@ func (a *app) following(line typedLine) []string {
 // ofCommand are the flags, values and arguments that may stand behind a command
 // and what follows it already.
 func (a *app) ofCommand(c *command, line typedLine, given []string) []string {
-	var names []string
+	if slices.Contains(given, "--") {
+		return nil // the words of a command elsewhere
+	}
+	names := []string{"-help"}
 	flag, value, valued := strings.Cut(line.last, "=")
 	for _, f := range c.flagSet().list {
 		names = append(names, "-"+f.name)
 		takes := strings.TrimPrefix(f.arg, "=")
-		if f.name == "provider" {
+		switch f.name {
+		case "provider":
 			takes = "PROVIDER"
+		case "data-center":
+			takes = "PLACE"
 		}
 		switch {
 		case valued && flag == "-"+f.name:
@@ -89,7 +97,7 @@ func (a *app) ofCommand(c *command, line typedLine, given []string) []string {
 // argument is what the usage calls the command's last argument.
 func (c *command) argument() string {
 	for _, word := range slices.Backward(strings.Fields(c.usage)) {
-		word = strings.Trim(word, "[].")
+		word, _, _ = strings.Cut(strings.Trim(word, "[]."), "[")
 		if word == "NAME" { // of what, the command tells
 			word = map[string]string{"output": "OUTPUT", "sim fault": "FAULT"}[c.name]
 		}
@@ -155,7 +163,15 @@ func (a *app) candidates(command, placeholder string) []string {
 	case "SHELL":
 		out = []string{"bash", "zsh", "fish"}
 	case "SOURCE":
-		out = []string{"container", "system", "overbrainer", "raw"}
+		out = slices.Clone(podSources)
+	case "CLOUD":
+		out = []string{string(providers.Secure), string(providers.Community)}
+	case "PLACE":
+		out = a.seenPlaces()
+	case "FORM":
+		out = []string{sim.FormRoot, sim.FormRelocated}
+	case "WHO":
+		out = []string{"account", "pod"}
 	}
 	return out
 }
@@ -167,6 +183,22 @@ func (a *app) declared(types ...string) []string {
 	for _, t := range types {
 		for _, name := range names[t] {
 			out = append(out, t+"."+name)
+		}
+	}
+	return out
+}
+
+// seenPlaces gives the data centers that the last plan and the last apply saw.
+func (a *app) seenPlaces() []string {
+	var out []string
+	for _, c := range a.seenCatalogs() {
+		for _, gpu := range c.GPUs {
+			out = slices.AppendSeq(out, maps.Keys(gpu.DataCenters))
+		}
+	}
+	for _, c := range a.completionState().Catalogs {
+		for _, gpu := range c.GPUs {
+			out = slices.AppendSeq(out, maps.Keys(gpu.DataCenters))
 		}
 	}
 	return out

@@ -66,7 +66,7 @@ func (p *project) view(asJSON bool, pl *plan.Plan) (ui.Events, error) {
 	case asJSON:
 		return ui.JSONEvents(a.out, pl)
 	case isTerminal(os.Stderr) && a.environ("TERM") != "dumb":
-		return ui.LiveEvents(a.err, a.errLook()), nil
+		return ui.LiveEvents(a.err, a.errLook), nil
 	}
 	return ui.PlainEvents(a.err), nil
 }

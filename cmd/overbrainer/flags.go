@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/agext/levenshtein"
+	"github.com/overbrainer/overbrainer/plan"
 )
 
 // flags declares a command's flags in Terraform's style: -name, -name=value,
@@ -145,7 +146,9 @@ func (f *flags) explain(err error) error {
 		names[i] = d.name
 	}
 	e := &usageError{text: "there is no flag -" + name}
-	if near := nearest(name, names); near != "" {
+	if name == "chdir" {
+		e.text, e.hint = "-chdir stands before the command", "overbrainer -chdir=DIR COMMAND"
+	} else if near := nearest(name, names); near != "" {
 		e.hint = "did you mean -" + near + "?"
 	}
 	return e
@@ -173,11 +176,64 @@ func (f *flags) unread(text string) string {
 func nearest(name string, known []string) string {
 	best, at := "", max(1, len(name)/3)+1
 	for _, k := range known {
-		if d := levenshtein.Distance(name, k, nil); d < at {
+		if d := distance(name, k); d < at {
 			best, at = k, d
 		}
 	}
 	return best
+}
+
+// distance is how many letters have to be changed, put in, left out or swapped with
+// the next one to make b of a.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	var last []int // the row before that of d
+	d := make([]int, len(y)+1)
+	for j := range d {
+		d[j] = j
+	}
+	for i := range x {
+		row := make([]int, len(y)+1)
+		row[0] = i + 1
+		for j := range y {
+			cost := 1
+			if x[i] == y[j] {
+				cost = 0
+			}
+			row[j+1] = min(d[j+1]+1, row[j]+1, d[j]+cost)
+			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
+				row[j+1] = min(row[j+1], last[j-1]+1)
+			}
+		}
+		last, d = d, row
+	}
+	return d[len(y)]
+}
+
+// nearestAddress is nearest of addresses, and of blocks that have several.
+func nearestAddress(name string, addresses []string) string {
+	known := slices.Clone(addresses)
+	for _, a := range addresses {
+		if block, _, more := strings.Cut(a, "["); more {
+			known = append(known, block)
+		}
+	}
+	return nearest(name, known)
+}
+
+// instancesOf gives the addresses of a block's instances, as a hint that asks for
+// one of them; "" where it has none.
+func instancesOf(block string, addresses []string) string {
+	var found []string
+	for _, a := range addresses {
+		if strings.HasPrefix(a, block+"[") {
+			found = append(found, plan.ShellWord(a))
+		}
+	}
+	if len(found) > 5 {
+		found = append(found[:5], fmt.Sprintf("and %d more", len(found)-5))
+	}
+	return strings.Join(found, ", ")
 }
 
 // usageError is a command line that makes no sense.

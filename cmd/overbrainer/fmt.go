@@ -34,7 +34,7 @@ func fmtCommand(a *app) *command {
 			f.boolean(&recursive, "recursive", "in directories below, too")
 		},
 		run: func(ctx context.Context, args []string) error {
-			if len(args) == 1 && args[0] == "-" {
+			if len(args) == 1 && args[0] == standardStream {
 				return a.formatInput(ctx, check)
 			}
 			files, err := a.hclFiles(args, recursive)
@@ -87,7 +87,14 @@ func format(name string, text []byte) ([]byte, error) {
 
 func (a *app) formatFile(name string, check, diff bool) (changed bool, err error) {
 	path := a.path(name)
-	text, err := os.ReadFile(path)
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return false, &problem{code: "file", message: name + " is no plain file, so it is not formatted"}
+	}
+	var text []byte
+	if err == nil {
+		text, err = os.ReadFile(path)
+	}
 	if err != nil {
 		return false, &problem{code: "file", message: fmt.Sprintf("%s: %v", name, reason(err))}
 	}
@@ -102,7 +109,10 @@ func (a *app) formatFile(name string, check, diff bool) (changed bool, err error
 	if check {
 		return true, nil
 	}
-	return true, replaceFile(path, formatted, 0o644)
+	if err := replaceFile(path, formatted, 0o644); err != nil {
+		return true, &problem{code: "file", message: fmt.Sprintf("%s: %v", name, reason(err))}
+	}
+	return true, nil
 }
 
 // writeDiff shows the lines that differ. Formatting keeps the number of lines.
@@ -120,30 +130,6 @@ func writeDiff(w io.Writer, before, after string) {
 			fmt.Fprintf(w, "@@ line %d @@\n-%s\n+%s\n", i+1, x, y)
 		}
 	}
-}
-
-// replaceFile writes a file as a whole, with the mode it had; a new one gets mode.
-func replaceFile(path string, data []byte, mode os.FileMode) error {
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".overbrainer-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name())
-	if _, err := temp.Write(data); err != nil {
-		temp.Close()
-		return err
-	}
-	if err := temp.Chmod(mode); err != nil {
-		temp.Close()
-		return err
-	}
-	if err := temp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
 }
 
 // configFile reports whether a file is part of a configuration.

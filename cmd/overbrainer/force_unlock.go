@@ -69,6 +69,10 @@ func (a *app) unlock(ctx context.Context, id string, force bool) ([]string, erro
 	if err := store.Unlock(ctx, id); !errors.As(err, &none) {
 		return nil, err
 	}
+	if none.Held != "" {
+		return nil, &problem{code: "no_such_claim", id: id, message: fmt.Sprintf("no claim and no lock has the ID %q: nothing was ended", id),
+			hint: "the lock that is held has the ID " + none.Held}
+	}
 	return nil, noSuchClaim(id, missing)
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -81,7 +82,7 @@ func (p *project) importVolume(ctx context.Context, address, id string) error {
 // likely meant.
 func (p *project) undeclared(address string, known []string, otherwise string) error {
 	hint := otherwise
-	if near := nearest(address, known); near != "" {
+	if near := nearestAddress(address, known); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	return &problem{code: "no_such_address", address: address, message: address + " is not in the configuration", hint: hint}
@@ -150,7 +151,7 @@ func (p *project) enter(ctx context.Context, address string, make func(*state.St
 	_, err := p.store.Update(ctx, func(st *state.State) error {
 		if _, taken := st.Resources[address]; taken {
 			return &problem{code: "address_taken", address: address, message: address + " is in the state already",
-				hint: "overbrainer state rm " + address + " forgets it"}
+				hint: "overbrainer state rm " + plan.ShellWord(address) + " forgets it"}
 		}
 		if err := p.app.unclaimed(st, address); err != nil {
 			return err

@@ -30,6 +30,7 @@ func initCommand(a *app) *command {
 		for the programs of the providers that the configuration names, starts them
 		to ask who they are, and pins them by version and SHA-256 in
 		` + lockFile + `. What is pinned stays so without -upgrade.
+		It needs no values of variables.
 		It gets the directory ready for the backend of the configuration; where that
 		has changed, -migrate-state copies the state over, and neither copy is lost.`,
 		example: "$ mkdir sweep && overbrainer -chdir=sweep init -from=sweep",
@@ -50,7 +51,7 @@ func initCommand(a *app) *command {
 			p := &project{app: a, pins: &pins{locks: locks, upgrade: upgrade, sums: map[string]string{}}}
 			p.init()
 			defer p.close()
-			if err := p.read(ctx, in, config.Options{}); err != nil {
+			if err := p.read(ctx, in, config.Options{Vars: config.Vars{MayMiss: true}}); err != nil {
 				return err
 			}
 			if err := p.pin(ctx); err != nil {

@@ -7,7 +7,9 @@
 package main
 
 import (
+	"errors"
 	"os"
+	"syscall"
 )
 
 // version is stamped by the build.
@@ -21,8 +23,11 @@ func main() {
 // answered before anything else is set up.
 func start(args []string) int {
 	if len(args) == 1 && (args[0] == "version" || args[0] == "-version" || args[0] == "--version" || args[0] == "-v") {
+		takePipes()
 		if _, err := os.Stdout.WriteString(versionText() + "\n"); err != nil {
-			os.Stderr.WriteString("Error: " + err.Error() + "\n")
+			if !errors.Is(err, syscall.EPIPE) {
+				os.Stderr.WriteString("Error: " + err.Error() + "\n")
+			}
 			return exitError
 		}
 		return exitOK

@@ -31,16 +31,25 @@ func planCommand(a *app) *command {
 			f.boolean(&asJSON, "json", "one document on one line")
 			f.boolean(&detailed, "detailed-exitcode", "exit with 2 when there are changes")
 			f.boolean(&o.destroy, "destroy", "plan the end of everything")
-			f.text(&markdown, "markdown", "FILE", "write a summary for a pull request comment")
+			f.text(&markdown, "markdown", "FILE", "write a summary for a pull request comment; - writes it in place of the plan")
 			f.duration(&wait, "lock-timeout", "accepted as everywhere; a plan holds nothing and waits for nobody")
 			f.positive(&parallelism, "parallelism", "N", "accepted as everywhere; a plan decides itself")
 			o.register(f)
 			given = f.given
 		},
 		run: func(ctx context.Context, _ []string) error {
+			switch {
+			case given("markdown") && markdown == "":
+				return &usageError{text: "-markdown names no file"}
+			case asJSON && markdown == standardStream:
+				return &usageError{text: "-json and -markdown=- both take the standard output"}
+			}
 			if given("out") {
-				if out == "" {
+				switch out {
+				case "":
 					return &usageError{text: "-out names no file"}
+				case standardStream:
+					return &usageError{text: "-out=-: a plan is written to a file", hint: "overbrainer plan -json writes it to the standard output"}
 				}
 				if err := a.mayBecomePlan(out); err != nil {
 					return err
@@ -56,11 +65,17 @@ func planCommand(a *app) *command {
 				return err
 			}
 			p.warnSecrets(pl)
-			if err := p.showPlan(pl, asJSON); err != nil {
+			alone := markdown == standardStream
+			if alone {
+				err = p.warnPlan(pl)
+			} else {
+				err = p.showPlan(pl, asJSON)
+			}
+			if err != nil {
 				return err
 			}
 			if markdown != "" {
-				if err := replaceFile(a.path(markdown), []byte(ui.Markdown(pl)), 0o644); err != nil {
+				if _, err := a.writeNamed(ctx, markdown, []byte(ui.Markdown(pl))); err != nil {
 					return err
 				}
 			}
@@ -68,7 +83,7 @@ func planCommand(a *app) *command {
 				return err
 			}
 			if out != "" {
-				if err := p.writePlan(out, pl, asJSON); err != nil {
+				if err := p.writePlan(out, pl, asJSON || alone); err != nil {
 					return err
 				}
 			}
@@ -93,6 +108,11 @@ func (p *project) showPlan(pl *plan.Plan, asJSON bool) error {
 	if err := ui.Plan(p.app.out, pl, p.app.outLook()); err != nil {
 		return err
 	}
+	return p.warnPlan(pl)
+}
+
+// warnPlan tells a person what is to be known beside a plan.
+func (p *project) warnPlan(pl *plan.Plan) error {
 	var warnings []plan.Diagnostic
 	for _, d := range pl.Diagnostics {
 		if d.Severity != "error" {

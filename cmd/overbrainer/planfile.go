@@ -14,7 +14,7 @@ import (
 )
 
 // writePlan saves a plan with the configuration it was made of.
-func (p *project) writePlan(name string, pl *plan.Plan, asJSON bool) error {
+func (p *project) writePlan(name string, pl *plan.Plan, quiet bool) error {
 	file, err := plan.NewFile(pl, p.cfg, p.store.Where())
 	if err != nil {
 		return err
@@ -22,10 +22,10 @@ func (p *project) writePlan(name string, pl *plan.Plan, asJSON bool) error {
 	if err := plan.WriteFile(p.app.path(name), file); err != nil {
 		return err
 	}
-	if asJSON {
+	if quiet {
 		return nil
 	}
-	fmt.Fprintf(p.app.out, "\nThe plan is in %s. This does exactly that:\n  overbrainer apply %s\n", name, name)
+	fmt.Fprintf(p.app.out, "\nThe plan is in %s. This does exactly that:\n  overbrainer apply %s\n", name, plan.ShellWord(name))
 	return nil
 }
 

@@ -42,16 +42,11 @@ func podLsCommand(a *app) *command {
 		state that the account does not show any more. It changes nothing.`,
 		example: "$ overbrainer pod ls",
 		read: func(ctx context.Context, acc *account) (any, ui.Table, error) {
-			t := ui.Table{Columns: []string{"RUN", "POD", "STATUS", "GPU", ">$/H", "CREATED", "NOTE"}}
-			list, err := acc.provider.ListPods(ctx)
+			t := ui.Table{Columns: []string{"RUN", "POD", "STATUS", "GPU", ">$/H", "CREATED", "NOTE"}, Empty: "There are no pods that overbrainer rented."}
+			rows, pods, err := acc.listed(ctx)
 			if err != nil {
 				return nil, t, err
 			}
-			rows := podRows(list.Pods, acc.st)
-			rows = append(rows, unseen(ctx, acc, list.Pods)...)
-			slices.SortFunc(rows, func(x, y podRow) int {
-				return cmp.Or(cmp.Compare(x.RunID, y.RunID), cmp.Compare(x.PodID, y.PodID))
-			})
 			for _, r := range rows {
 				rate, created := 0.0, "-"
 				if r.RateUSD != nil {
@@ -63,10 +58,29 @@ func podLsCommand(a *app) *command {
 				t.Add(cellOf(r.RunID), cellOf(r.PodID), cellOf(r.Status), cellOf(r.GPUType), figure(rate), created, cellOf(r.Note))
 			}
 			orphanWarnings(acc.app, rows)
-			secretWarnings(ctx, acc, list.Pods)
+			secretWarnings(ctx, acc, pods)
 			return rows, t, nil
 		},
 	}.command(a)
+}
+
+// listed judges the account's pods and those of the state.
+func (acc *account) listed(ctx context.Context) ([]podRow, []providers.Pod, error) {
+	list, err := acc.provider.ListPods(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	// What runs is in the state before its pod is in the account, so a pod is
+	// judged by the state as it is after the list.
+	if acc.st, err = acc.store.Read(ctx); err != nil {
+		return nil, nil, err
+	}
+	rows := stillThere(ctx, acc, acc.podRows(list.Pods))
+	rows = append(rows, unseen(ctx, acc, list.Pods)...)
+	slices.SortFunc(rows, func(x, y podRow) int {
+		return cmp.Or(cmp.Compare(x.RunID, y.RunID), cmp.Compare(x.PodID, y.PodID))
+	})
+	return rows, list.Pods, nil
 }
 
 func cellOf(s string) string { return safetext.Cell(orDash(s), 64) }
@@ -76,8 +90,9 @@ func ours(p providers.Pod) bool {
 	return p.Marker.RunID != "" || strings.HasPrefix(p.Name, "overbrainer-")
 }
 
-func podRows(pods []providers.Pod, st *state.State) []podRow {
+func (acc *account) podRows(pods []providers.Pod) []podRow {
 	rows := []podRow{}
+	busy := plan.OthersWork(acc.st, holder(), acc.app.now())
 	for _, p := range pods {
 		if !ours(p) {
 			continue
@@ -95,15 +110,31 @@ func podRows(pods []providers.Pod, st *state.State) []podRow {
 		if !p.CreatedAt.IsZero() {
 			row.CreatedAt = &p.CreatedAt
 		}
-		judge(&row, p, st)
+		judge(&row, p, acc.st, busy[row.RunID])
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-// judge says what a pod is to this project's state.
-func judge(row *podRow, p providers.Pod, st *state.State) {
+// stillThere leaves out what would be called nobody's and was deleted since it
+// was listed.
+func stillThere(ctx context.Context, acc *account, rows []podRow) []podRow {
+	return slices.DeleteFunc(rows, func(r podRow) bool {
+		if !r.Orphan {
+			return false
+		}
+		_, err := acc.provider.GetPod(ctx, r.PodID)
+		return providers.Is(err, providers.NotFound)
+	})
+}
+
+// judge says what a pod is to this project's state. What somebody else works on,
+// who, is theirs to end.
+func judge(row *podRow, p providers.Pod, st *state.State, who string) {
 	set := func(kind, note string, orphan bool, fix string) {
+		if who != "" && fix != "" {
+			note, orphan, fix = note+"; "+who, false, ""
+		}
 		row.Kind, row.Note, row.Orphan, row.Fix = kind, note, orphan, fix
 	}
 	if p.Marker.RunID == "" {
@@ -153,7 +184,7 @@ func unseen(ctx context.Context, acc *account, shown []providers.Pod) []podRow {
 		p, err := acc.provider.GetPod(ctx, id)
 		switch {
 		case err == nil:
-			rows = append(rows, podRows([]providers.Pod{p}, acc.st)...)
+			rows = append(rows, acc.podRows([]providers.Pod{p})...)
 			return
 		case providers.Is(err, providers.NotFound):
 			row.Status, row.Kind, row.Note = "GONE", "gone", "gone; the next apply notes it"

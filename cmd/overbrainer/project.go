@@ -91,7 +91,7 @@ func (p *project) tellPending() {
 	}
 	for _, path := range p.store.Rescued() {
 		name := filepath.Base(path)
-		fmt.Fprintf(p.app.err, "Warning: %s holds changes that could not be written to the state\n\n  It may hold what the state lacks. overbrainer state push %s takes it\n  over, unless it is older; remove it where it is of no use any more.\n\n", name, name)
+		fmt.Fprintf(p.app.err, "Warning: %s holds changes that could not be written to the state\n\n  It may hold what the state lacks. overbrainer state push %s takes it\n  over, unless it is older; remove it where it is of no use any more.\n\n", name, plan.ShellWord(name))
 	}
 }
 

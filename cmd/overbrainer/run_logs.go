@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/overbrainer/overbrainer/internal/safetext"
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -71,17 +72,20 @@ func runLogsCommand(a *app) *command {
 			if run.Phase == state.Running && run.Pod != nil && !run.Pod.Gone() && run.Pod.SSH != nil {
 				return a.liveLog(ctx, in, address, run, view)
 			}
-			return a.localLog(filepath.Join(a.dir, filepath.FromSlash(run.Dir), "job.log"), run, view)
+			return a.localLog(address, filepath.Join(a.dir, filepath.FromSlash(run.Dir), "job.log"), run, view)
 		},
 	}
 }
 
 // localLog prints the log that was brought home.
-func (a *app) localLog(path string, run *state.Run, view logsView) error {
+func (a *app) localLog(address, path string, run *state.Run, view logsView) error {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return &problem{code: "no_log", id: run.ID, message: "run " + run.ID + " left no log here: it is " + string(run.Phase),
-			hint: "overbrainer run logs -pod shows what its pod wrote"}
+		p := &problem{code: "no_log", id: run.ID, message: "run " + run.ID + " left no log here: it is " + string(run.Phase), hint: a.whoHas(run)}
+		if p.hint == "" && fileExists(a.podLogOf(run)) {
+			p.hint = "overbrainer run logs -pod " + plan.ShellWord(address) + " shows what its pod wrote"
+		}
+		return p
 	}
 	if err != nil {
 		return err
@@ -119,12 +123,37 @@ func lastLines(data []byte, n int) []byte {
 	return data[at+1:]
 }
 
+// podLogOf is where a run's pod log is kept.
+func (a *app) podLogOf(run *state.Run) string {
+	return a.path(filepath.Join(filepath.FromSlash(run.Dir), ".pod", "pod.log"))
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// whoHas says who has what a run wrote, where its directory is not here; "" where
+// it is, or nobody can tell.
+func (a *app) whoHas(run *state.Run) string {
+	who := apply.Elsewhere(a.dir, run)
+	dir := filepath.FromSlash(run.Dir)
+	switch me := holder().Name(); {
+	case who != "" && who != me:
+		return "its results and logs are with " + who + ", who fetched them"
+	case who == me:
+		return who + " fetched its results and logs on this machine, and they are not in " + dir + " here: they were removed, or are in another checkout"
+	case run.Holder != "" && run.Holder != me && !fileExists(a.path(filepath.Join(dir, "job.log"))):
+		return run.Holder + " started it, and may have what it wrote"
+	}
+	return ""
+}
+
 // podLog prints what was kept of the pod's own log.
 func (a *app) podLog(ctx context.Context, run *state.Run, view logsView) error {
-	path := filepath.Join(a.dir, filepath.FromSlash(run.Dir), ".pod", "pod.log")
-	f, err := os.Open(path)
+	f, err := os.Open(a.podLogOf(run))
 	if errors.Is(err, os.ErrNotExist) {
-		return &problem{code: "no_log", id: run.ID, message: "nothing was kept of the pod's log of run " + run.ID}
+		return &problem{code: "no_log", id: run.ID, message: "nothing was kept here of the pod's log of run " + run.ID, hint: a.whoHas(run)}
 	}
 	if err != nil {
 		return err

@@ -48,8 +48,11 @@ func (a *app) liveLog(ctx context.Context, in inputs, address string, run *state
 			}
 			m, err := p.dial(ctx, run)
 			if err != nil {
-				return nil, &problem{code: "connect", address: address, id: run.ID, message: "the pod of " + address + " cannot be reached: " + err.Error(),
-					hint: "what was followed so far is in " + local}
+				p := &problem{code: "connect", address: address, id: run.ID, message: "the pod of " + address + " cannot be reached: " + err.Error(), hint: a.whoHas(run)}
+				if fileExists(a.path(filepath.FromSlash(local))) {
+					p.hint = "what was followed so far is in " + local
+				}
+				return nil, p
 			}
 			return m, nil
 		},

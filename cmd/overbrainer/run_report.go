@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -29,9 +30,12 @@ func runReportCommand(a *app) *command {
 		example: "$ overbrainer run report -out=sweep.html",
 		most:    -1,
 		register: func(f *flags) {
-			f.text(&out, "out", "FILE", "where to write it (default report.html)")
+			f.text(&out, "out", "FILE", "where to write it (default report.html); - is the standard output")
 		},
 		run: func(ctx context.Context, args []string) error {
+			if out == "" {
+				return &usageError{text: "-out names no file"}
+			}
 			st, err := a.readState(ctx)
 			if err != nil {
 				return err
@@ -42,7 +46,11 @@ func runReportCommand(a *app) *command {
 				if err != nil {
 					return err
 				}
-				runs = append(runs, a.reported(address, run))
+				r, missing := a.reported(address, run)
+				runs = append(runs, r)
+				for _, text := range missing {
+					a.warn(address + ": " + text)
+				}
 			}
 			if len(runs) == 0 {
 				return &problem{code: "no_runs", message: "there are no runs to report on", hint: "overbrainer apply starts them"}
@@ -51,7 +59,8 @@ func runReportCommand(a *app) *command {
 			if err := ui.Report(&page, "Runs of "+filepath.Base(a.dir), runs, a.now()); err != nil {
 				return err
 			}
-			if err := replaceFile(a.path(out), []byte(a.redactor.String(page.String())), 0o644); err != nil {
+			told, err := a.writeNamed(ctx, out, []byte(a.redactor.String(page.String())))
+			if err != nil || told {
 				return err
 			}
 			_, err = fmt.Fprintln(a.out, "wrote "+out)
@@ -83,18 +92,30 @@ func reportedRuns(st *state.State, given []string) []string {
 	return out
 }
 
-// reported gathers what is on this machine of a run.
-func (a *app) reported(address string, run *state.Run) ui.ReportRun {
+// reported gathers what is on this machine of a run. missing says what should be
+// in its page and is not.
+func (a *app) reported(address string, run *state.Run) (r ui.ReportRun, missing []string) {
 	dir := filepath.Join(a.dir, filepath.FromSlash(run.Dir))
-	r := ui.ReportRun{Address: address, Run: run, Series: a.series(dir)}
-	if data, err := os.ReadFile(filepath.Join(dir, "job.log")); err == nil {
-		tail := strings.TrimRight(string(lastLines(data, 30)), "\n")
-		if tail != "" {
-			r.Tail = strings.Split(tail, "\n")
+	if who := a.whoHas(run); who != "" {
+		missing = append(missing, "the page lacks what is not here; "+who)
+	}
+	unread := func(err error) {
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			missing = append(missing, "the page lacks what cannot be read: "+err.Error())
 		}
 	}
+	series, err := a.series(dir)
+	unread(err)
+	r = ui.ReportRun{Address: address, Run: run, Series: series}
+	data, err := os.ReadFile(filepath.Join(dir, "job.log"))
+	unread(err)
+	if tail := strings.TrimRight(string(lastLines(data, 30)), "\n"); tail != "" {
+		r.Tail = strings.Split(tail, "\n")
+	}
 	var in struct{ Inputs, Shown map[string]string }
-	if data, err := os.ReadFile(filepath.Join(dir, "inputs.json")); err == nil && json.Unmarshal(data, &in) == nil {
+	data, err = os.ReadFile(filepath.Join(dir, "inputs.json"))
+	unread(err)
+	if err == nil && json.Unmarshal(data, &in) == nil {
 		for _, name := range slices.Sorted(maps.Keys(in.Inputs)) {
 			value, known := in.Shown[name]
 			if !known {
@@ -103,15 +124,15 @@ func (a *app) reported(address string, run *state.Run) ui.ReportRun {
 			r.Config = append(r.Config, [2]string{name, value})
 		}
 	}
-	return r
+	return r, missing
 }
 
 // series reads the metrics of a run by name.
-func (a *app) series(dir string) map[string][]ui.Point {
+func (a *app) series(dir string) (map[string][]ui.Point, error) {
 	out := map[string][]ui.Point{}
 	f, err := os.Open(filepath.Join(dir, "metrics.jsonl"))
 	if err != nil {
-		return out
+		return out, err
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
@@ -131,5 +152,5 @@ func (a *app) series(dir string) map[string][]ui.Point {
 			}
 		}
 	}
-	return out
+	return out, lines.Err()
 }

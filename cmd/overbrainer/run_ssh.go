@@ -7,7 +7,9 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/overbrainer/overbrainer/apply"
 	"github.com/overbrainer/overbrainer/internal/remote"
+	"github.com/overbrainer/overbrainer/state"
 )
 
 func runSSHCommand(a *app) *command {
@@ -19,7 +21,8 @@ func runSSHCommand(a *app) *command {
 		pinned host key; nothing of your ssh configuration or agent is used. It starts
 		in the run's directory. The exit status is that of ssh. One word behind -- goes
 		to the pod's shell as it is; of several each arrives as one word, whatever is
-		in it.`,
+		in it. With OVERBRAINER_KEY the key is in no file: an agent of its own lends it
+		to ssh while that runs.`,
 		example: "$ overbrainer run ssh run.iris -- nvidia-smi\n$ overbrainer run ssh run.iris -- 'du -sh output/*'",
 		exits:   []int{exitInterrupted},
 		least:   1, most: -1,
@@ -35,16 +38,16 @@ func runSSHCommand(a *app) *command {
 			if run.Pod == nil || run.Pod.Gone() {
 				return &problem{code: "no_pod", address: address, id: run.ID, message: "run " + run.ID + " has no pod: it is " + string(run.Phase)}
 			}
-			config := filepath.Join(a.dir, filepath.FromSlash(run.Dir), "ssh", "config")
-			if _, err := os.Stat(config); err != nil {
-				return &problem{code: "no_key", address: address, id: run.ID, message: "the keys of run " + run.ID + " are not on this machine",
-					hint: "they are with " + run.Holder}
-			}
 			program, err := exec.LookPath("ssh")
 			if err != nil {
 				return &problem{code: "no_ssh", message: "there is no ssh on this machine", hint: "install an OpenSSH client"}
 			}
-			argv := []string{"-F", config, "overbrainer-" + run.ID}
+			config, host, end, err := a.sshTo(st, address, run)
+			if err != nil {
+				return err
+			}
+			defer end()
+			argv := []string{"-F", config, host}
 			if words := podWords(run.Pod.WorkDir, args[1:]); words != "" {
 				if len(args) == 1 && isTerminal(a.in) {
 					argv = append([]string{"-t"}, argv...)
@@ -84,4 +87,46 @@ func podWords(dir string, command []string) string {
 		return words
 	}
 	return `cd "${OVERBRAINER_POD_ROOT-}"` + remote.Quote(dir) + " 2>/dev/null; " + words
+}
+
+// sshTo gives the configuration by which ssh reaches a run's pod, and the pod's
+// name in it. end takes away what was only for this.
+func (a *app) sshTo(st *state.State, address string, run *state.Run) (config, host string, end func(), err error) {
+	wrong := func(code, message, hint string) (string, string, func(), error) {
+		return "", "", nil, &problem{code: code, address: address, id: run.ID, message: message, hint: hint}
+	}
+	dir := a.path(filepath.FromSlash(run.Dir))
+	keys, err := a.keys()
+	if err != nil {
+		return "", "", nil, err
+	}
+	if run.KeySource != (apply.DerivedKeys{}).Kind() {
+		config = filepath.Join(dir, "ssh", "config") // beside the key, by who made it
+		if _, err := os.Stat(config); err != nil {
+			return wrong("no_key", "the keys of run "+run.ID+" are not on this machine", "they are with "+run.Holder)
+		}
+		return config, "overbrainer-" + run.ID, func() {}, nil
+	}
+	if keys.Kind() != run.KeySource {
+		return wrong("no_key", "run "+run.ID+" was started with an OVERBRAINER_KEY, which is not set here", "set the same as "+run.Holder+" has")
+	}
+	key, err := keys.ClientKey(dir, st.Lineage, run.ID)
+	if err == nil {
+		err = apply.KeyFits(run, key)
+	}
+	switch {
+	case err != nil:
+		return wrong("no_key", err.Error(), "set it to the value that the machine of "+run.Holder+" has")
+	case run.Pod.SSH == nil:
+		return wrong("no_address", "pod "+run.Pod.ID+" of run "+run.ID+" has no address yet", "overbrainer run list shows how far it is")
+	}
+	at, socket, end, err := lend(key)
+	if err != nil {
+		return wrong("no_agent", "the key of run "+run.ID+" cannot be lent to ssh: "+err.Error(), "")
+	}
+	if config, host, err = apply.LendSSH(at, socket, run); err != nil {
+		end()
+		return "", "", nil, err
+	}
+	return config, host, end, nil
 }

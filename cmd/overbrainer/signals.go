@@ -31,9 +31,7 @@ func watchSignals() *signals {
 	if !signal.Ignored(syscall.SIGHUP) { // under nohup it stays so
 		signal.Notify(s.arrived, syscall.SIGHUP)
 	}
-	// Taken, and not ignored, since children would inherit that: a write to a
-	// pipe that nobody reads then fails instead of ending the program.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	takePipes()
 	go func() {
 		for range s.arrived {
 			s.interrupt()
@@ -41,6 +39,10 @@ func watchSignals() *signals {
 	}()
 	return s
 }
+
+// takePipes lets a write to a pipe that nobody reads fail instead of ending the
+// program. The signal is taken, and not ignored, since children would inherit that.
+func takePipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 func (s *signals) interrupt() {
 	s.mu.Lock()

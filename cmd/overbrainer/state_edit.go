@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/overbrainer/overbrainer/config"
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -21,17 +23,18 @@ func stateMvCommand(a *app) *command {
 		exits:   []int{exitLocked},
 		least:   2, most: 2,
 		run: func(ctx context.Context, args []string) error {
-			from, to := args[0], args[1]
+			from := args[0]
+			kind, to, ok := config.Address(args[1])
 			_, err := a.store(0).Update(ctx, func(st *state.State) error {
 				r, err := entry(st, from)
 				if err != nil {
 					return err
 				}
+				if !ok || kind != r.Type {
+					return &usageError{text: fmt.Sprintf("%q is no address of a %s", args[1], r.Type), hint: fmt.Sprintf(`it looks like %s.NAME or '%[1]s.NAME["KEY"]'`, r.Type)}
+				}
 				if _, taken := st.Resources[to]; taken {
 					return &problem{code: "address_taken", message: to + " is in the state already"}
-				}
-				if err := sameType(r.Type, to); err != nil {
-					return err
 				}
 				if err := a.unclaimed(st, from, to); err != nil {
 					return err
@@ -46,13 +49,6 @@ func stateMvCommand(a *app) *command {
 			return err
 		},
 	}
-}
-
-func sameType(kind, to string) error {
-	if len(to) <= len(kind)+1 || to[:len(kind)+1] != kind+"." {
-		return &usageError{text: fmt.Sprintf("%q is no address of a %s", to, kind), hint: "it looks like " + kind + ".NAME"}
-	}
-	return nil
 }
 
 // unclaimed refuses addresses that a process works on.
@@ -94,7 +90,7 @@ func stateRmCommand(a *app) *command {
 							if run.Holds() {
 								return &problem{code: "holds", address: address, id: run.ID,
 									message: fmt.Sprintf("%s: run %s still has a pod, a secret or something unfinished", address, run.ID),
-									hint:    "overbrainer destroy -target=" + address + " ends it; -force forgets it all the same"}
+									hint:    "overbrainer destroy -target=" + plan.ShellWord(address) + " ends it; -force forgets it all the same"}
 							}
 						}
 					}
@@ -127,8 +123,10 @@ func statePullCommand(a *app) *command {
 			if err != nil {
 				return err
 			}
+			asJSON := a.json
 			a.json = true // as it is: only known secrets are masked
 			_, err = a.out.Write(data)
+			a.json = asJSON
 			return err
 		},
 	}

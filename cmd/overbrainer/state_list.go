@@ -6,7 +6,9 @@ import (
 	"os"
 	"strings"
 
+	"github.com/overbrainer/overbrainer/internal/safetext"
 	"github.com/overbrainer/overbrainer/internal/ui"
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -39,8 +41,11 @@ func stateListCommand(a *app) *command {
 			if asJSON {
 				return ui.JSONLine(a.out, found)
 			}
+			if len(found) == 0 {
+				fmt.Fprintln(a.err, "There are no addresses in the state.")
+			}
 			for _, address := range found {
-				fmt.Fprintln(a.out, address)
+				fmt.Fprintln(a.out, safetext.OneLine(address))
 			}
 			return nil
 		},
@@ -80,8 +85,10 @@ func entry(st *state.State, address string) (*state.Resource, error) {
 		return r, nil
 	}
 	p := &problem{code: "no_such_address", message: address + " is not in the state", hint: "overbrainer state list tells what is"}
-	if near := nearest(address, st.Addresses()); near != "" {
-		p.hint = "did you mean " + near + "?"
+	if several := instancesOf(address, st.Addresses()); several != "" {
+		p.message, p.hint = address+" has several instances: name one", "there are "+several
+	} else if near := nearestAddress(address, st.Addresses()); near != "" {
+		p.hint = "did you mean " + plan.ShellWord(near) + "?"
 	}
 	return nil, p
 }

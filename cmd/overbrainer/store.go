@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -179,9 +180,12 @@ func findRun(st *state.State, name string) (address string, run *state.Run, err 
 		}
 	}
 	p := &problem{code: "no_such_run", message: "there is no run " + name + " in the state"}
-	switch near := nearest(name, known); {
+	several := instancesOf(name, known)
+	switch near := nearestAddress(name, known); {
+	case several != "":
+		p.message, p.hint = name+" has several instances: name one", "there are "+several
 	case near != "":
-		p.hint = "did you mean " + near + "?"
+		p.hint = "did you mean " + plan.ShellWord(near) + "?"
 	case len(known) > 0:
 		p.hint = "there are " + strings.Join(known[:min(len(known), 10)], ", ")
 	default:

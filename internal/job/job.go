@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -50,6 +49,9 @@ type Pod struct {
 	conn Conn
 	root string // what stands before every path on the pod
 	dir  string // the run's directory, root included
+
+	turn  chan struct{} // held by who talks to the shell
+	shell *shell        // nil: none
 }
 
 // At is the run's directory on the pod that conn reaches. root stands before
@@ -62,6 +64,7 @@ func At(conn Conn, root, runDir string) *Pod {
 		conn:           conn,
 		root:           root,
 		dir:            root + runDir,
+		turn:           make(chan struct{}, 1),
 	}
 }
 
@@ -81,6 +84,14 @@ func (e *ScriptError) Error() string {
 		return fmt.Sprintf("%s: the pod's shell ended with %d", e.What, e.Exit)
 	}
 	return fmt.Sprintf("%s: %s", e.What, e.Text)
+}
+
+// inTime words the end of a context.
+func inTime(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return lateError{err}
+	}
+	return err
 }
 
 // lateError words a limit that passed while the pod had not answered.
@@ -112,27 +123,37 @@ func (p *Pod) run(ctx context.Context, c call) ([]byte, error) {
 	if c.max == 0 {
 		c.max = 64 << 10
 	}
+	res, err := p.conn.Run(ctx, remote.Command{Script: p.script(c.vars, c.script), Stdin: c.stdin, MaxOutput: c.max})
+	if err != nil {
+		res.Stdout = nil
+	}
+	return res.Stdout, outcome(c.what, res, err)
+}
+
+// script puts variables before a script: name, value, name, value, …
+func (p *Pod) script(vars []string, script string) string {
 	var b strings.Builder
-	vars := append([]string{"ob_root", p.root, "ob_run", p.dir}, c.vars...)
+	vars = append([]string{"ob_root", p.root, "ob_run", p.dir}, vars...)
 	for i := 0; i+1 < len(vars); i += 2 {
 		b.WriteString(vars[i] + "=" + remote.Quote(vars[i+1]) + "\n")
 	}
-	b.WriteString(c.script)
-	res, err := p.conn.Run(ctx, remote.Command{Script: b.String(), Stdin: c.stdin, MaxOutput: c.max})
+	b.WriteString(script)
+	return b.String()
+}
+
+// outcome is nil for a script that ended well.
+func outcome(what string, res remote.Result, err error) error {
 	if err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = lateError{err}
-		}
-		return nil, fmt.Errorf("%s: %w", c.what, err)
+		return fmt.Errorf("%s: %w", what, inTime(err))
 	}
-	if res.Exit != 0 {
-		text := shorten(res.Stderr)
-		if res.Signal != "" {
-			text = strings.TrimSpace("ended by signal " + res.Signal + " " + text)
-		}
-		return res.Stdout, &ScriptError{What: c.what, Exit: res.Exit, Text: text}
+	if res.Exit == 0 {
+		return nil
 	}
-	return res.Stdout, nil
+	text := shorten(res.Stderr)
+	if res.Signal != "" {
+		text = strings.TrimSpace("ended by signal " + res.Signal + " " + text)
+	}
+	return &ScriptError{What: what, Exit: res.Exit, Text: text}
 }
 
 // shorten keeps the first 20 lines and 4096 bytes of a program's error text.
@@ -147,54 +168,3 @@ func shorten(text []byte) string {
 	}
 	return strings.Join(lines, "\n")
 }
-
-// write replaces a small file below the run's directory. The content travels on
-// standard input.
-func (p *Pod) write(ctx context.Context, name, content string) error {
-	_, err := p.run(ctx, call{
-		what:   "writing " + name + " on the pod",
-		vars:   []string{"ob_file", p.dir + "/" + name},
-		script: writeScript,
-		stdin:  strings.NewReader(content),
-	})
-	return err
-}
-
-// read gives at most limit bytes of a file below the run's directory from
-// offset on. A missing file is empty.
-func (p *Pod) read(ctx context.Context, name string, offset, limit int64) ([]byte, error) {
-	out, err := p.run(ctx, call{
-		what: "reading " + name + " on the pod",
-		vars: []string{
-			"ob_file", p.dir + "/" + name,
-			"ob_at", strconv.FormatInt(max(offset, 0), 10),
-			"ob_max", strconv.FormatInt(limit, 10),
-		},
-		script: readScript,
-		max:    limit + 1,
-	})
-	return out, err
-}
-
-// tail gives the last limit bytes of a file below the run's directory.
-func (p *Pod) tail(ctx context.Context, name string, limit int64) ([]byte, error) {
-	return p.run(ctx, call{
-		what: "reading " + name + " on the pod",
-		vars: []string{
-			"ob_file", p.dir + "/" + name,
-			"ob_max", strconv.FormatInt(limit, 10),
-		},
-		script: `if [ -f "$ob_file" ]; then tail -c "$ob_max" "$ob_file" | head -c "$ob_max"; fi`,
-		max:    limit + 1,
-	})
-}
-
-const writeScript = `umask 077
-mkdir -p "${ob_file%/*}" || exit 1
-cat >"$ob_file.$$.tmp" || exit 1
-mv -f "$ob_file.$$.tmp" "$ob_file"`
-
-const readScript = `if [ -f "$ob_file" ]; then
-dd if="$ob_file" bs=65536 skip=$((ob_at / 65536)) count=$((ob_max / 65536 + 2)) 2>/dev/null |
-tail -c "+$((ob_at % 65536 + 1))" | head -c "$ob_max"
-fi`

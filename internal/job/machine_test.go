@@ -112,7 +112,18 @@ func (c *localConn) Run(ctx context.Context, cmd remote.Command) (remote.Result,
 	c.mu.Unlock()
 	run := c.m.command(ctx, cmd.Script, map[string]string{"SSH_CONNECTION": "1 2 3 4"})
 	var stdout, stderr bytes.Buffer
-	run.Stdin, run.Stdout, run.Stderr = cmd.Stdin, &stdout, &stderr
+	run.Stdout, run.Stderr = &stdout, &stderr
+	if cmd.Stdout != nil {
+		run.Stdout = cmd.Stdout
+	}
+	if cmd.Stdin != nil {
+		// As over SSH, a Read of the input that blocks does not hold up the end.
+		in, err := run.StdinPipe()
+		if err != nil {
+			return remote.Result{}, err
+		}
+		go func() { _, _ = io.Copy(in, cmd.Stdin); _ = in.Close() }()
+	}
 	err := run.Run()
 	var exit *exec.ExitError
 	res := remote.Result{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}
@@ -301,6 +312,9 @@ func newPod(t *testing.T, m machine) *testPod {
 	p.Pod.CancelPatience = 2 * time.Second
 	p.dir = p.Pod.Dir()
 	t.Cleanup(func() {
+		if p.shell != nil {
+			p.shell.close()
+		}
 		p.stop()
 		if t.Failed() && p.out != nil {
 			t.Logf("pod's output:\n%s", p.out.String())

@@ -13,29 +13,29 @@ import (
 // MarkRetrieved tells the watchdog that everything is safe at home, which lets
 // it delete the pod at once. It is called only after everything was verified.
 func (p *Pod) MarkRetrieved(ctx context.Context) error {
-	return p.write(ctx, ".pod/retrieved", "retrieved\n")
+	return p.write(ctx, ".pod/retrieved", "retrieved")
 }
 
 // RenewLease tells the watchdog that somebody is here and makes progress, for
 // the length of a lease.
 func (p *Pod) RenewLease(ctx context.Context) error {
-	return p.write(ctx, ".pod/lease", "lease\n")
+	return p.write(ctx, ".pod/lease", "lease")
 }
 
 // MarkSeen lets the watchdog of a failed bootstrap delete its pod at once.
 func (p *Pod) MarkSeen(ctx context.Context) error {
-	return p.write(ctx, ".pod/seen", "seen\n")
+	return p.write(ctx, ".pod/seen", "seen")
 }
 
 // SetVolumeGB tells the watchdog the network volume's present size.
 func (p *Pod) SetVolumeGB(ctx context.Context, gb int) error {
-	return p.write(ctx, ".pod/volume_gb", strconv.Itoa(gb)+"\n")
+	return p.write(ctx, ".pod/volume_gb", strconv.Itoa(gb))
 }
 
 // SetKeepUntil lets keep_pod end at a time, in Unix seconds. It can only end it
 // earlier than the pod was created with.
 func (p *Pod) SetKeepUntil(ctx context.Context, at int64) error {
-	return p.write(ctx, ".pod/keep_until", strconv.FormatInt(at, 10)+"\n")
+	return p.write(ctx, ".pod/keep_until", strconv.FormatInt(at, 10))
 }
 
 // ArmCost writes when a snapshot is asked for and when the pod is deleted
@@ -43,12 +43,12 @@ func (p *Pod) SetKeepUntil(ctx context.Context, at int64) error {
 // what the pod was created with. A run whose cap cannot be armed is not started.
 func (p *Pod) ArmCost(ctx context.Context, snapshotAt, capAt int64) error {
 	if snapshotAt > 0 {
-		if err := p.write(ctx, ".pod/snapshot_at", strconv.FormatInt(snapshotAt, 10)+"\n"); err != nil {
+		if err := p.write(ctx, ".pod/snapshot_at", strconv.FormatInt(snapshotAt, 10)); err != nil {
 			return err
 		}
 	}
 	if capAt > 0 {
-		return p.write(ctx, ".pod/cost_cap_at", strconv.FormatInt(capAt, 10)+"\n")
+		return p.write(ctx, ".pod/cost_cap_at", strconv.FormatInt(capAt, 10))
 	}
 	return nil
 }
@@ -167,12 +167,12 @@ func (p *Pod) ReadLog(ctx context.Context, log Log) ([]byte, error) {
 	if log != WatchdogLog && log != BootstrapLog {
 		return nil, fmt.Errorf("there is no log %q on a pod", log)
 	}
-	return p.tail(ctx, ".pod/"+string(log), maxLog)
+	return p.read(ctx, ".pod/"+string(log), maxLog, true)
 }
 
 const maxLog = 4 << 20
 
 // Tail gives the end of job.log, at most limit bytes.
 func (p *Pod) Tail(ctx context.Context, limit int64) ([]byte, error) {
-	return p.tail(ctx, "job.log", limit)
+	return p.read(ctx, "job.log", limit, true)
 }

@@ -1,6 +1,8 @@
 package job
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"maps"
 	"slices"
@@ -165,7 +167,7 @@ func FuzzVerdict(f *testing.F) {
 func FuzzPoll(f *testing.F) {
 	f.Add([]byte("overbrainer-poll 1\nstate exited 137\nlog 0 3 3\na\nb\nmetrics 0 4 4\nx\ny\n\nrequest 0 4 4\ndisk\nend\n"), int64(0))
 	f.Fuzz(func(t *testing.T, out []byte, at int64) {
-		poll, err := parsePoll(out, Offsets{Log: at, Metrics: at})
+		poll, err := parsePoll(bufio.NewReader(bytes.NewReader(out)), Offsets{Log: at, Metrics: at}, 1<<20)
 		if err != nil {
 			return
 		}

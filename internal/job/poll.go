@@ -1,13 +1,16 @@
 package job
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Offsets is how far the job's files were read, in bytes. Below zero: from so
@@ -24,9 +27,9 @@ type Poll struct {
 	Stage  string // "setup" or "command"; empty before
 	// EndedBy is "deadline" when the watchdog ended the job of a kept pod.
 	EndedBy string
-	// Now is the pod's clock, EndedAt when the job ended; Unix seconds, 0: not
+	// EndedAt is when the job ended by the pod's clock, in Unix seconds; 0: not
 	// told.
-	Now, EndedAt int64
+	EndedAt int64
 
 	// Log is new bytes of job.log. Metrics is new whole lines of the metrics
 	// file; the last one may lack its line break once the job has ended.
@@ -47,8 +50,8 @@ type Poll struct {
 	HasProof bool
 
 	// DiskUsed and DiskFree are bytes of the file system that holds the run's
-	// directory, VolumeUsed what the watchdog last measured on the network
-	// volume; -1: not known.
+	// directory, looked at every DiskEvery; VolumeUsed is what the watchdog last
+	// measured on the network volume; -1: not looked at, or not known.
 	DiskUsed, DiskFree, VolumeUsed int64
 	// DiskShared: that file system is a server's, as a network volume is, so
 	// its figures say nothing of this pod.
@@ -62,6 +65,9 @@ func (p Poll) Drained() bool {
 
 const defaultLimit = 1 << 20
 
+// DiskEvery is the least time between two looks at the disk.
+const DiskEvery = 5 * time.Second
+
 // Poll looks at the job, in one round trip.
 func (p *Pod) Poll(ctx context.Context, at Offsets, limits Limits) (Poll, error) {
 	if p.Metrics != "" && !fs.ValidPath(p.Metrics) {
@@ -73,67 +79,92 @@ func (p *Pod) Poll(ctx context.Context, at Offsets, limits Limits) (Poll, error)
 	if limits.Metrics <= 0 {
 		limits.Metrics = defaultLimit
 	}
-	out, err := p.run(ctx, call{
-		what: "looking at the job",
-		vars: []string{
-			"ob_metrics", p.Metrics,
-			"ob_log_at", strconv.FormatInt(at.Log, 10),
-			"ob_log_max", strconv.FormatInt(limits.Log, 10),
-			"ob_metrics_at", strconv.FormatInt(at.Metrics, 10),
-			"ob_metrics_max", strconv.FormatInt(limits.Metrics, 10),
-		},
-		script: compact(libText) + compact(statusText) + compact(pollText),
-		max:    limits.Log + limits.Metrics + 16<<10,
+	line := func(s *shell) string {
+		disk := 0
+		if now := time.Now(); now.Sub(s.diskAt) >= DiskEvery {
+			disk, s.diskAt = 1, now
+		}
+		return fmt.Sprintf("look %d %d %d %d %d", at.Log, limits.Log, at.Metrics, limits.Metrics, disk)
+	}
+	const requests = 1 << 10
+	var poll Poll
+	err := p.ask(ctx, "looking at the job", line, func(r *bufio.Reader) (err error) {
+		poll, err = parsePoll(r, at, limits.Log+limits.Metrics+requests)
+		return err
 	})
 	if err != nil {
 		return Poll{}, err
 	}
-	poll, err := parsePoll(out, at)
-	if err != nil {
-		return Poll{}, &ProtocolError{What: "looking at the job", Detail: err.Error()}
-	}
 	return poll, nil
 }
 
-// frames reads the answer of poll.sh: lines, some of which announce bytes.
-type frames struct{ rest []byte }
+// frames reads what the pod's shell answers: lines, some of which announce bytes.
+type frames struct {
+	r    *bufio.Reader // its size bounds a line
+	room int64         // how many announced bytes may still come
+}
 
-func (f *frames) line() (string, bool) {
-	line, rest, found := bytes.Cut(f.rest, []byte("\n"))
-	if !found {
-		return "", false
-	}
-	f.rest = rest
-	return string(line), true
+func (f *frames) line() (string, error) {
+	line, err := f.r.ReadSlice('\n')
+	return string(bytes.TrimSuffix(line, []byte("\n"))), err
 }
 
 // chunk reads what a line announced: the bytes and a line break.
-func (f *frames) chunk(n int64) ([]byte, bool) {
-	if n < 0 || n >= int64(len(f.rest)) || f.rest[n] != '\n' {
-		return nil, false
+func (f *frames) chunk(n int64) ([]byte, error) {
+	if n < 0 || n > f.room {
+		return nil, fmt.Errorf("%d bytes are announced, more than were asked for", n)
 	}
-	data := f.rest[:n:n]
-	f.rest = f.rest[n+1:]
-	return data, true
+	f.room -= n
+	data := make([]byte, n+1)
+	if _, err := io.ReadFull(f.r, data); err != nil {
+		return nil, err
+	}
+	if data[n] != '\n' {
+		return nil, errors.New("there are more bytes than were announced")
+	}
+	return data[:n:n], nil
 }
 
-func parsePoll(out []byte, at Offsets) (Poll, error) {
+// part reads bytes of a file that were announced by "AT SIZE COUNT". It gives
+// also where they end in the file, and the file's size.
+func (f *frames) part(fields []string) (data []byte, place [2]int64, err error) {
+	var n [3]int64
+	if len(fields) != len(n) {
+		return nil, place, errors.New("not three numbers")
+	}
+	for i, field := range fields {
+		if n[i], err = strconv.ParseInt(field, 10, 64); err != nil || n[i] < 0 {
+			return nil, place, fmt.Errorf("%q is not a size", shorten([]byte(field)))
+		}
+	}
+	at, size, count := n[0], n[1], n[2]
+	if at > size-count {
+		return nil, place, errors.New("it lies beyond the end")
+	}
+	data, err = f.chunk(count)
+	return data, [2]int64{at + count, size}, err
+}
+
+// parsePoll reads one answer of poll.sh, at most room bytes of files.
+func parsePoll(r *bufio.Reader, at Offsets, room int64) (Poll, error) {
 	poll := Poll{DiskUsed: -1, DiskFree: -1, VolumeUsed: -1, Next: at}
-	f := &frames{rest: out}
-	if head, ok := f.line(); !ok || head != "overbrainer-poll 1" {
-		return poll, errors.New("it has no beginning")
+	f := &frames{r: r, room: room}
+	if head, err := f.line(); err != nil {
+		return poll, err
+	} else if head != "overbrainer-poll 1" {
+		return poll, fmt.Errorf("it begins with %q", shorten([]byte(head)))
 	}
 	for {
-		line, ok := f.line()
-		if !ok {
-			return poll, errors.New("it is cut off")
+		line, err := f.line()
+		if err != nil {
+			return poll, err
 		}
 		if line == "end" {
 			break
 		}
 		word, rest, _ := strings.Cut(line, " ")
-		if !poll.set(f, word, rest) {
-			return poll, fmt.Errorf("the line %q", shorten([]byte(line)))
+		if err := poll.set(f, word, rest); err != nil {
+			return poll, fmt.Errorf("the line %q: %w", shorten([]byte(line)), err)
 		}
 	}
 	if poll.Status.State == "" {
@@ -146,24 +177,28 @@ func parsePoll(out []byte, at Offsets) (Poll, error) {
 }
 
 // set takes one line of the answer.
-func (p *Poll) set(f *frames, word, rest string) bool {
-	ok := true
+func (p *Poll) set(f *frames, word, rest string) error {
+	var wrong error
 	number := func(text string) int64 {
 		n, err := strconv.ParseInt(text, 10, 64)
-		ok = ok && err == nil && n >= 0
+		if err != nil || n < 0 {
+			wrong = errors.New("not a number")
+		}
 		return n
 	}
 	switch word {
 	case "state":
-		p.Status, ok = parseStatus(rest)
+		status, ok := parseStatus(rest)
+		if !ok {
+			return errors.New("not a state")
+		}
+		p.Status = status
 	case "pid":
 		p.PID = int(number(rest))
 	case "stage":
 		p.Stage = rest
 	case "ended_by":
 		p.EndedBy = rest
-	case "now":
-		p.Now = number(rest)
 	case "ended_at":
 		p.EndedAt = number(rest)
 	case "proof":
@@ -173,33 +208,28 @@ func (p *Poll) set(f *frames, word, rest string) bool {
 	case "du":
 		p.VolumeUsed = number(rest) << 10
 	case "df":
-		used, free, found := strings.Cut(rest, " ")
+		used, free, _ := strings.Cut(rest, " ")
 		p.DiskUsed, p.DiskFree = number(used)<<10, number(free)<<10
-		ok = ok && found
 	case "request", "log", "metrics":
-		fields := strings.Fields(rest)
-		if len(fields) != 3 {
-			return false
+		data, place, err := f.part(strings.Fields(rest))
+		if err != nil {
+			return err
 		}
-		at, size := number(fields[0]), number(fields[1])
-		data, whole := f.chunk(number(fields[2]))
-		if !ok || !whole || at+int64(len(data)) > size {
-			return false
-		}
-		p.take(word, at, size, data)
+		p.take(word, data, place)
 	}
-	return ok
+	return wrong
 }
 
-func (p *Poll) take(word string, at, size int64, data []byte) {
+// take keeps bytes of a file and their place: where they end and its size.
+func (p *Poll) take(word string, data []byte, place [2]int64) {
 	switch word {
 	case "request":
 		p.Requested = true
 		p.SnapshotRequest = strings.TrimSpace(strings.ToValidUTF8(string(data), "�"))
 	case "log":
-		p.Log, p.LogSize, p.Next.Log = data, size, at+int64(len(data))
+		p.Log, p.Next.Log, p.LogSize = data, place[0], place[1]
 	case "metrics":
-		p.Metrics, p.MetricsSize, p.Next.Metrics = data, size, at+int64(len(data))
+		p.Metrics, p.Next.Metrics, p.MetricsSize = data, place[0], place[1]
 	}
 }
 

@@ -21,6 +21,8 @@ var (
 	launchText string
 	//go:embed scripts/poll.sh
 	pollText string
+	//go:embed scripts/serve.sh
+	serveText string
 	//go:embed scripts/cancel.sh
 	cancelText string
 	//go:embed scripts/files.sh
@@ -37,6 +39,8 @@ var (
 	requestText string
 	//go:embed scripts/disk.sh
 	diskText string
+	//go:embed scripts/programs.sh
+	programsText string
 )
 
 const endMark = "OVERBRAINER_WATCHDOG_END"
@@ -49,8 +53,8 @@ const MaxScript = 40 << 10
 // watchdog inside it. functions is the text of the shell functions
 // provider_probe and provider_delete, which the watchdog calls:
 //
-//	provider_probe    prints ready, missing_key, no_curl, unreachable, http_CODE
-//	                  or another word for the reason
+//	provider_probe    prints ready, missing_key, no_curl, no_certificates,
+//	                  unreachable, http_CODE or another word for the reason
 //	provider_delete N asks for the deletion of its own pod, prints a line for
 //	                  each way it tried and returns 0 when one was accepted; N
 //	                  tries in a row have failed before

@@ -46,7 +46,7 @@ func TestShellcheck(t *testing.T) {
 		"watchdog": watchdog,
 		"launch":   libText + launchText,
 		"wrapper":  libText + wrapperText,
-		"poll":     libText + statusText + pollText,
+		"serve":    libText + statusText + pollText + serveText,
 		"cancel":   libText + statusText + cancelText,
 		"files":    filesText,
 		"links":    linksText,
@@ -55,8 +55,7 @@ func TestShellcheck(t *testing.T) {
 		"hash":     hashText,
 		"request":  libText + requestText,
 		"disk":     libText + diskText,
-		"read":     readScript,
-		"write":    writeScript,
+		"programs": programsText,
 	}
 	// Joined texts have no directives left in their places: variables that come
 	// from the caller, and style that each file allows itself.
@@ -85,10 +84,10 @@ func TestScriptsParse(t *testing.T) {
 		for _, text := range []string{
 			script, compact(libText) + guardFunctions + compact(watchdogText),
 			compact(libText) + compact(launchText), compact(libText) + compact(wrapperText),
-			compact(libText) + compact(statusText) + compact(pollText),
+			compact(libText) + compact(statusText) + compact(pollText) + compact(serveText),
 			compact(libText) + compact(statusText) + compact(cancelText),
 			compact(filesText), compact(linksText), compact(belowText), compact(changedText), compact(hashText), compact(libText) + compact(requestText),
-			compact(libText) + compact(diskText), readScript, writeScript,
+			compact(libText) + compact(diskText), compact(programsText),
 		} {
 			cmd := exec.Command(m.sh, "-n")
 			cmd.Stdin = strings.NewReader(text)
@@ -100,7 +99,7 @@ func TestScriptsParse(t *testing.T) {
 }
 
 func TestCompactKeepsMeaning(t *testing.T) {
-	for _, text := range []string{bootstrapText, watchdogText, launchText, pollText} {
+	for _, text := range []string{bootstrapText, watchdogText, launchText, pollText, serveText} {
 		if got := compact(compact(text)); got != compact(text) {
 			t.Error("compacting twice changes the text")
 		}

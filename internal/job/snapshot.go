@@ -64,7 +64,7 @@ func (e *ProofError) Error() string { return "snapshot.json proves no snapshot: 
 // with {step} for the step. ok is false without one; the error is a *ProofError
 // when there is one that cannot be believed.
 func (p *Pod) Proof(ctx context.Context, pattern string) (proof Proof, ok bool, err error) {
-	text, err := p.read(ctx, "snapshot.json", 0, MaxProof+1)
+	text, err := p.read(ctx, "snapshot.json", MaxProof+1, false)
 	if err != nil || len(bytes.TrimSpace(text)) == 0 {
 		return Proof{}, false, err
 	}

@@ -10,8 +10,8 @@ import (
 // Verdict is what the watchdog found out about itself when it started.
 type Verdict struct {
 	State VerdictState
-	// Reason says why it failed: missing_key, no_curl, unreachable, http_401, or
-	// the bootstrap's own words.
+	// Reason says why it failed: missing_key, no_curl, no_certificates,
+	// unreachable, http_401, or the bootstrap's own words.
 	Reason string
 	// Bootstrap: the bootstrap failed, not the watchdog's proof.
 	Bootstrap bool
@@ -79,7 +79,7 @@ func LogVerdict(line string) (Verdict, bool) {
 // Verdict reads the watchdog's verdict. State is VerdictNone while there is
 // none.
 func (p *Pod) Verdict(ctx context.Context) (Verdict, error) {
-	text, err := p.read(ctx, ".pod/watchdog", 0, 2048)
+	text, err := p.read(ctx, ".pod/watchdog", 2048, false)
 	if err != nil {
 		return Verdict{State: VerdictNone, GPUCount: -1}, err
 	}
@@ -113,18 +113,29 @@ func ParseDelete(line string) (reason string, ok bool) {
 // ErrTaken is a run directory on the pod that belongs to another run.
 var ErrTaken = errors.New("the run directory on the pod belongs to another run")
 
+// LackError is an image without programs that a run takes.
+type LackError struct {
+	Programs []string // or what would do instead, as "openssl, python3 or sha256sum"
+}
+
+func (e *LackError) Error() string { return "the image has no " + strings.Join(e.Programs, ", no ") }
+
 // Reserve claims the run's directory: nothing is written into one that somebody
 // else claimed. claim is the run's public host key line. The error is ErrTaken
-// when the directory has another owner.
+// when the directory has another owner, and a *LackError where a job could be
+// started and not be brought home.
 func (p *Pod) Reserve(ctx context.Context, claim string) error {
-	_, err := p.run(ctx, call{
+	out, err := p.run(ctx, call{
 		what:   "claiming the run directory",
 		vars:   []string{"ob_owner_is", claim},
-		script: compact(libText) + "umask 077\nob_claim \"$ob_run\" \"$ob_owner_is\" && mkdir -p \"$ob_run/.pod\"\n",
+		script: compact(libText) + "umask 077\nob_claim \"$ob_run\" \"$ob_owner_is\" && mkdir -p \"$ob_run/.pod\" || exit\n" + compact(programsText),
 	})
 	var script *ScriptError
-	if errors.As(err, &script) && script.Exit == 2 {
+	switch {
+	case errors.As(err, &script) && script.Exit == 2:
 		return ErrTaken
+	case script != nil && script.Exit == 4:
+		return &LackError{Programs: strings.Split(strings.TrimSpace(shorten(out)), "\n")}
 	}
 	return err
 }

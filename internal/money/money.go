@@ -22,9 +22,13 @@ func USD(v float64) string {
 	return "$" + strconv.FormatFloat(math.Ceil(v*100-1e-6)/100, 'f', 2, 64)
 }
 
-// Price writes a price an hour as it is, with two to four decimals.
+// Rate is a price an hour as it is shown and reckoned with: rounded up to a
+// hundredth of a cent, so that what a day of it costs agrees everywhere.
+func Rate(v float64) float64 { return math.Ceil(v*10000-1e-6) / 10000 }
+
+// Price writes a price an hour, with two to four decimals.
 func Price(v float64) string {
-	s := strconv.FormatFloat(v, 'f', 4, 64)
+	s := strconv.FormatFloat(Rate(v), 'f', 4, 64)
 	for len(s)-strings.Index(s, ".") > 3 && strings.HasSuffix(s, "0") {
 		s = s[:len(s)-1]
 	}

@@ -14,7 +14,8 @@ func TestAmountsAreNeverShownSmallerThanTheyAre(t *testing.T) {
 		"-$2.50":  USD(-2.5),
 		"$0.40":   Price(0.4),
 		"$0.435":  Price(0.435),
-		"$0.4468": Price(0.44 + 0.006849),
+		"$0.4469": Price(0.44 + 0.006849),
+		"$0.447":  Price(0.4469444),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -46,9 +46,9 @@ func maskPatterns(s string) string {
 		s = tokenPattern.ReplaceAllString(s, "${1}"+Mask)
 	}
 	if strings.ContainsAny(s, "=:") && containsOne(lower, "key", "token", "secret", "passw") {
-		for _, p := range []*regexp.Regexp{assignPattern, fieldPattern, lowerPattern} {
-			s = p.ReplaceAllString(s, "${1}"+Mask)
-		}
+		s = assignPattern.ReplaceAllString(s, "${1}"+Mask)
+		s = maskFields(fieldPattern, s)
+		s = maskFields(lowerPattern, s)
 	}
 	if strings.Contains(lower, "bearer") {
 		s = bearerPattern.ReplaceAllString(s, "${1}"+Mask)
@@ -57,6 +57,33 @@ func maskPatterns(s string) string {
 		return s
 	}
 	return maskLines(maskRuns(s))
+}
+
+// maskFields masks the values of fields. The name of a file before what is wrong
+// with it, /etc/passwd: no such file, is no field.
+func maskFields(p *regexp.Regexp, s string) string {
+	var b strings.Builder
+	done := 0
+	for _, at := range p.FindAllStringSubmatchIndex(s, -1) {
+		from, name, end := at[0], s[at[2]:at[3]], at[1]
+		if strings.HasSuffix(name, ": ") && !strings.ContainsAny(name, `"'`) && isPath(s[:from]) {
+			continue
+		}
+		b.WriteString(s[done:from])
+		b.WriteString(name + Mask)
+		done = end
+	}
+	return b.String() + s[done:]
+}
+
+// isPath reports whether a text ends within the path of a file, before its last
+// name.
+func isPath(s string) bool {
+	if !strings.HasSuffix(s, "/") {
+		return false
+	}
+	word := s[strings.LastIndexAny(s, " \t\r\n=\"'(")+1:]
+	return strings.HasPrefix(word, "/") || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")
 }
 
 func containsOne(s string, words ...string) bool {

@@ -18,6 +18,16 @@ const (
 // turn the direction of text. Tabs and line breaks become a space each; other
 // control characters are dropped. Ordinary text in any script stays.
 func Printable(s string) string {
+	return printable(s, func(*strings.Builder, rune) {})
+}
+
+// Visible is Printable for text that may differ from other text in one such
+// character only: those that stand alone are not dropped but appear as \u{7}.
+func Visible(s string) string {
+	return printable(s, func(b *strings.Builder, c rune) { fmt.Fprintf(b, `\u{%x}`, c) })
+}
+
+func printable(s string, alone func(*strings.Builder, rune)) string {
 	runes := []rune(s)
 	var b strings.Builder
 	b.Grow(len(s))
@@ -33,7 +43,8 @@ func Printable(s string) string {
 			i += 1 + controlLength(runes[i+1:])
 		case isStringControl(c):
 			i += 1 + stringLength(runes[i+1:])
-		case unicode.IsControl(c) || isDirection(c):
+		case unicode.IsControl(c) || IsDirection(c):
+			alone(&b, c)
 			i++
 		default:
 			b.WriteRune(c)
@@ -48,9 +59,9 @@ func isStringControl(c rune) bool {
 	return c == 0x90 || c == 0x98 || c == 0x9d || c == 0x9e || c == 0x9f
 }
 
-// isDirection tells the embedding, override and isolate characters, which can
+// IsDirection tells the embedding, override and isolate characters, which can
 // make text read otherwise than it is.
-func isDirection(c rune) bool {
+func IsDirection(c rune) bool {
 	return c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069
 }
 
@@ -116,7 +127,7 @@ func OneLine(s string) string {
 			b.WriteString(`\r`)
 		case c == '\t':
 			b.WriteByte('\t')
-		case unicode.IsControl(c) || isDirection(c) || c == 0x2028 || c == 0x2029:
+		case unicode.IsControl(c) || IsDirection(c) || c == 0x2028 || c == 0x2029:
 			fmt.Fprintf(&b, `\u{%x}`, c)
 		default:
 			b.WriteRune(c)

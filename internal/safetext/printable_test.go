@@ -34,6 +34,14 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
+// TestVisible: sequences go, and what stands alone can be told from its absence.
+func TestVisible(t *testing.T) {
+	in, want := "a\x1b[31mb\x1b[0m\ac\u202ed\x7f\ne", `ab\u{7}c\u{202e}d\u{7f} e`
+	if got := safetext.Visible(in); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestOneLine(t *testing.T) {
 	in, want := "a\r\nb\tc\x1b[1m\u202e\u2028d", `a\r\nb`+"\t"+`c\u{1b}[1m\u{202e}\u{2028}d`
 	if got := safetext.OneLine(in); got != want {

@@ -26,6 +26,8 @@ func TestString(t *testing.T) {
 		{"name holds the word", "MY_KEY_ID=17", "MY_KEY_ID=***"},
 		{"quoted", `NPM_TOKEN="two words" rest`, `NPM_TOKEN=*** rest`},
 		{"field", "WANDB_API_KEY: abc", "WANDB_API_KEY: ***"},
+		{"files are no fields", "open /etc/passwd: no such file, -x=/run/APP_TOKEN: it is a directory", "open /etc/passwd: no such file, -x=/run/APP_TOKEN: it is a directory"},
+		{"fields behind a slash", "example.com/password: abc /etc/password=abc '/x/password': abc", "example.com/password: *** /etc/password=*** '/x/password': ***"},
 		{"json field", `{"apiKey": "abc def", "n": 1}`, `{"apiKey": ***, "n": 1}`},
 		{"password", "password=hunter2, user=me", "password=***, user=me"},
 		{"bearer", "Authorization: Bearer abcdefgh123", "Authorization: Bearer ***"},

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/clipperhouse/displaywidth"
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/overbrainer/overbrainer/plan"
@@ -67,7 +69,7 @@ func WriteDiagnostics(w io.Writer, diags []plan.Diagnostic, look Look) error {
 func writeDiagnostic(p *printer, d plan.Diagnostic, look Look) {
 	title, color := "Error", red
 	if d.Severity == "warning" {
-		title, color = "Warning", yellow
+		title, color = "Warning", magenta
 	}
 	head := Wrap(title+": "+clean(d.Summary), look.Columns())
 	for i, line := range head {
@@ -102,20 +104,33 @@ func excerpt(p *printer, d plan.Diagnostic, look Look) {
 	}
 	room := look.Columns() - 8
 	for i, text := range strings.Split(d.Snippet, "\n") {
-		text = strings.ReplaceAll(text, "\t", " ")
-		p.line(fmt.Sprintf("%5d: ", d.Range.Start.Line+i), cut(clean(text), room))
+		text = clean(text) // a tab is one space, and one character as before
+		p.line(fmt.Sprintf("%5d: ", d.Range.Start.Line+i), cut(text, room))
 		if i > 0 {
 			continue
 		}
-		// Columns count from 1, in characters.
+		// Columns count from 1, in characters, some of which are wide.
 		from, to := d.Range.Start.Column, d.Range.End.Column
 		if d.Range.End.Line != d.Range.Start.Line {
-			to = width(text) + 1
+			to = math.MaxInt
 		}
-		if from < 1 || from > room {
+		if from < 1 {
 			continue
 		}
-		n := max(1, min(to, room+1)-from)
-		p.line("       ", strings.Repeat(" ", from-1), look.paint(red, strings.Repeat("^", n)))
+		before, n := columns(text, from), columns(text, to)-columns(text, from)
+		if before >= room {
+			continue
+		}
+		p.line("       ", strings.Repeat(" ", before), look.paint(red, strings.Repeat("^", max(1, min(n, room-before)))))
 	}
+}
+
+// columns is how wide the characters of a line before the nth are, which is
+// counted from 1.
+func columns(line string, nth int) int {
+	sum := 0
+	for g := displaywidth.StringGraphemes(line); nth > 1 && g.Next(); nth-- {
+		sum += g.Width()
+	}
+	return sum
 }

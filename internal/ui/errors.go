@@ -33,21 +33,27 @@ func (p Problem) Write(w io.Writer, look Look) error {
 	if len(p.Diagnostics) > 0 {
 		out.err = WriteDiagnostics(w, p.Diagnostics, look)
 	} else {
-		lines := strings.Split(p.Message, "\n")
-		out.line(look.paint(red, "Error: "), clean(lines[0]))
-		for _, l := range lines[1:] {
-			out.line("  ", clean(l))
-		}
+		first, more, _ := strings.Cut(p.Message, "\n")
+		out.told(look, red, "Error:", " "+visible(first))
+		out.below(look, more)
 	}
 	if p.Hint != "" {
-		for i, l := range strings.Split(p.Hint, "\n") {
-			if i == 0 {
-				out.line()
-			}
-			out.line("  ", clean(l))
-		}
+		out.line()
+		out.below(look, p.Hint)
 	}
 	return out.err
+}
+
+// below writes the lines of a text, indented.
+func (p *printer) below(look Look, text string) {
+	if text == "" {
+		return
+	}
+	for _, para := range strings.Split(text, "\n") {
+		for _, line := range look.wrap(visible(para), 2) {
+			p.line("  ", line)
+		}
+	}
 }
 
 // JSONLine writes v as one line.
@@ -60,6 +66,6 @@ func JSONLine(w io.Writer, v any) error {
 // Warn tells it as a warning.
 func (p Problem) Warn(w io.Writer, look Look) error {
 	out := &printer{w: w}
-	out.line(look.paint(yellow, "Warning: "), clean(p.Message))
+	out.told(look, magenta, "Warning:", " "+visible(p.Message))
 	return out.err
 }

@@ -34,7 +34,7 @@ func Leftovers(w io.Writer, left []plan.Leftover, look Look) error {
 		case *l.Hourly > 0:
 			cost = Rates(*l.Hourly, nil)
 		}
-		p.line("  ", look.paint(yellow, pad(l.Kind, 10)), " ", look.Bold(clean(name)))
+		p.line("  ", look.paint(magenta, pad(l.Kind, 10)), " ", look.Bold(clean(name)))
 		for _, text := range []string{clean(l.Note), cost} {
 			for _, line := range Wrap(text, look.Columns()-13) {
 				if line != "" {
@@ -43,7 +43,7 @@ func Leftovers(w io.Writer, left []plan.Leftover, look Look) error {
 			}
 		}
 		if l.Fix != "" {
-			p.line("             ends with: ", look.paint(cyan, clean(l.Fix)))
+			p.line("             ends with: ", look.Bold(clean(l.Fix)))
 		}
 	}
 	return p.err
@@ -52,6 +52,7 @@ func Leftovers(w io.Writer, left []plan.Leftover, look Look) error {
 // Rates says what something costs an hour, a day and a month, in USD; monthly
 // is given for what is billed by the month.
 func Rates(hourly float64, monthly *float64) string {
+	hourly = money.Rate(hourly)
 	month := hourly * hoursAMonth
 	if monthly != nil {
 		month = *monthly

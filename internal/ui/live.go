@@ -9,18 +9,20 @@ import (
 )
 
 // LiveEvents redraws the runs that go on at the bottom of a terminal, with what
-// is worth keeping above them. Their time passes also while nothing happens.
-func LiveEvents(w io.Writer, look Look) Events {
-	return &live{w: w, look: look, rows: map[string]*row{}}
+// is worth keeping above them. Their time passes also while nothing happens. look
+// is asked before each drawing: a terminal changes its size.
+func LiveEvents(w io.Writer, look func() Look) Events {
+	return &live{w: w, ask: look, rows: map[string]*row{}}
 }
 
 type live struct {
 	mu    sync.Mutex
 	w     io.Writer
-	look  Look
+	ask   func() Look
+	look  Look // as it was asked for last
 	rows  map[string]*row
-	shown int // rows that are on the screen
-	drawn int // their lines, below the kept ones
+	shown int      // rows that are on the screen
+	drawn []string // their lines, below the kept ones
 	last  time.Time
 	at    time.Time     // of the last event
 	heard time.Time     // when it came, by the clock that ticks here
@@ -91,7 +93,7 @@ func (v *live) Event(e apply.Event) {
 		v.stop = make(chan struct{})
 		go v.tick(v.stop)
 	}
-	v.at, v.heard = e.Time, time.Now()
+	v.at, v.heard, v.look = e.Time, time.Now(), v.ask()
 	keep := v.keep(e)
 	if len(keep) == 0 && e.Time.Sub(v.last) < redraw && v.shown == len(v.rows) {
 		return
@@ -110,6 +112,7 @@ func (v *live) tick(stop <-chan struct{}) {
 			return
 		case <-every.C:
 			v.mu.Lock()
+			v.look = v.ask()
 			v.draw(nil)
 			v.mu.Unlock()
 		}
@@ -119,7 +122,7 @@ func (v *live) tick(stop <-chan struct{}) {
 func (v *live) Close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.shown, v.drawn = 0, 0
+	v.shown, v.drawn = 0, nil
 	clear(v.rows)
 	if v.stop != nil {
 		close(v.stop)

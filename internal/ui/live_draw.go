@@ -7,76 +7,159 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clipperhouse/displaywidth"
+
 	"github.com/overbrainer/overbrainer/apply"
 	"github.com/overbrainer/overbrainer/internal/safetext"
+)
+
+// Lines that are drawn over must not be wrapped by a terminal that takes their
+// characters for wider than they are taken for here: it cuts them.
+const (
+	noWrap = "\x1b[?7l"
+	wraps  = "\x1b[?7h"
 )
 
 // draw writes the lines to keep where the rows were, and the rows below them.
 func (v *live) draw(keep []string) {
 	var b strings.Builder
-	if v.drawn > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA\r\x1b[J", v.drawn)
+	if up := v.above(); up > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA\r\x1b[J", up)
 	}
 	for _, line := range keep {
 		b.WriteString(line + "\n")
 	}
 	lines := v.screen(v.at.Add(time.Since(v.heard)))
-	for _, line := range lines {
-		b.WriteString(v.look.paint(cyan, line) + "\n")
+	v.shown, v.drawn = len(v.rows), nil
+	if len(lines) > 0 {
+		b.WriteString(noWrap)
+		for _, l := range lines {
+			b.WriteString(v.look.Bold(l.name) + l.text + "\n")
+			v.drawn = append(v.drawn, l.name+l.text)
+		}
+		b.WriteString(wraps)
 	}
-	v.shown, v.drawn = len(v.rows), len(lines)
 	if b.Len() > 0 {
 		fmt.Fprint(v.w, b.String())
 	}
 }
 
+// above counts the lines of the screen that the rows take now. A terminal that
+// has become narrower has broken those that are too long for it.
+func (v *live) above() int {
+	n := 0
+	for _, line := range v.drawn {
+		n++
+		used := 0
+		for g := displaywidth.StringGraphemes(line); v.look.Width > 0 && g.Next(); used += g.Width() {
+			if used+g.Width() > v.look.Width {
+				n, used = n+1, 0
+			}
+		}
+	}
+	return n
+}
+
+// drawing is a line of a row: the name that it is about, where it begins with
+// that, and the rest.
+type drawing struct{ name, text string }
+
 // screen gives the lines of all rows: whole where the screen is high enough for
 // that, else one for each, and a number for those that find no place.
-func (v *live) screen(now time.Time) []string {
-	var whole, short []string
+func (v *live) screen(now time.Time) []drawing {
+	var whole, short []drawing
 	for _, address := range slices.Sorted(maps.Keys(v.rows)) {
-		lines := v.lines(v.rows[address], now)
-		whole, short = append(whole, lines...), append(short, lines[0])
+		r := v.rows[address]
+		one, fits := v.line(r, now)
+		short = append(short, one)
+		if fits {
+			whole = append(whole, one)
+		} else {
+			whole = append(whole, v.lines(r, now)...)
+		}
 	}
 	most := v.look.rows()
 	if len(whole) <= most {
 		return whole
 	}
 	if n := len(short) - most; n > 0 {
-		short = append(short[:most-1], fmt.Sprintf("and %d more", n+1))
+		short = append(short[:most-1], drawing{text: fmt.Sprintf("and %d more", n+1)})
 	}
 	return short
 }
 
-// lines draws one row within the screen's width: on one line where it fits, else
-// on the first who, how long, where and how much, and below it what is done.
-func (v *live) lines(r *row, now time.Time) []string {
-	room := v.look.Columns() - 1
-	name, took := clean(r.address), "  "+Span(now.Sub(r.since))+"  "
-	graph := r.graph()
-	if graph != "" {
-		graph += "  "
+// room is how many columns a line may take. The last one stays free: some
+// terminals wrap there already.
+func (v *live) room() int {
+	if v.look.Width == 0 {
+		return v.look.Columns() - 1
 	}
-	text := status(*r)
+	return v.look.Width - 1
+}
+
+// line draws one row on one line: with everything where that fits, which it
+// reports, else with as much as there is room for, the money before all.
+func (v *live) line(r *row, now time.Time) (d drawing, whole bool) {
+	name, took := r.begins(now)
+	room := v.room() - width(name+took)
+	all := status(*r)
 	if r.note != "" {
-		text += ": " + clean(r.note)
+		all += ": " + clean(r.note)
 	}
-	if line := name + took + graph + text; width(line) <= room {
-		return []string{line}
+	if graph := r.graph(); graph != "" {
+		all = graph + "  " + all
 	}
-	head := took + join(clean(r.phase), r.money())
-	lines := []string{cut(name, max(room-width(head), 10)) + head}
+	if width(all) <= room {
+		return drawing{name, took + all}, true
+	}
+	work := r.work()
+	text := join(clean(r.phase), r.money())
+	for n := len(work); n > 0; n-- {
+		if more := join(clean(r.phase), join(work[:n]...), r.money()); width(more) <= room {
+			text = more
+			break
+		}
+	}
+	const least = 20 // of a note that says anything
+	if left := room - width(text) - 2; r.note != "" && left >= least {
+		text += ": " + cut(clean(r.note), left)
+	}
+	return v.fit(name, took+text), false
+}
+
+// lines draws one row on several: on the first who, how long, where and how much,
+// and below it what is done.
+func (v *live) lines(r *row, now time.Time) []drawing {
+	name, took := r.begins(now)
+	lines := []drawing{v.fit(name, took+join(clean(r.phase), r.money()))}
 	detail := join(r.work()...)
 	if r.note != "" {
 		detail = strings.TrimPrefix(detail+": "+clean(r.note), ": ")
 	}
-	if detail = graph + detail; detail == "" {
+	if graph := r.graph(); graph != "" {
+		detail = graph + "  " + detail
+	}
+	if detail == "" {
 		return lines
 	}
-	for _, line := range Wrap(detail, room-4) {
-		lines = append(lines, "    "+cut(line, room-4))
+	const indent = "    "
+	room := v.room() - len(indent)
+	for _, line := range Wrap(detail, room) {
+		lines = append(lines, drawing{text: indent + cut(line, room)})
 	}
 	return lines
+}
+
+// begins is what every line of a row begins with.
+func (r *row) begins(now time.Time) (name, took string) {
+	return clean(r.address), "  " + Span(now.Sub(r.since)) + "  "
+}
+
+// fit shortens a name to what the text after it leaves of a line, and both where
+// that is next to nothing.
+func (v *live) fit(name, text string) drawing {
+	name = cut(name, max(v.room()-width(text), 10))
+	return drawing{name, cut(text, v.room()-width(name))}
 }
 
 // graph draws how far a row has come, and its losses.
@@ -111,7 +194,7 @@ func (v *live) keep(e apply.Event) []string {
 	case apply.EventProgress, apply.EventTransfer, apply.EventPhase, apply.EventWaiting:
 		return nil
 	case apply.EventLog:
-		return []string{v.look.Bold(name) + " " + v.look.paint(dim, cut("| "+safetext.OneLine(e.Line), room))}
+		return []string{v.look.Bold(name) + " " + v.look.paint(dim, cut("| "+strings.ReplaceAll(safetext.OneLine(e.Line), "\t", "    "), room))}
 	case apply.EventEnded, apply.EventFailed:
 		delete(v.rows, e.Address)
 		if e.State == "succeeded" {
@@ -120,9 +203,9 @@ func (v *live) keep(e apply.Event) []string {
 		return v.whole(name, red, sentence(e))
 	case apply.EventSkipped, apply.EventDetached:
 		delete(v.rows, e.Address)
-		return v.whole(name, yellow, sentence(e))
+		return v.whole(name, magenta, sentence(e))
 	case apply.EventWarning:
-		return v.whole(name, yellow, sentence(e))
+		return v.whole(name, magenta, sentence(e))
 	}
 	return []string{strings.TrimSpace(v.look.Bold(name) + " " + cut(sentence(e), room))}
 }

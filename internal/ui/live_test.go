@@ -2,7 +2,9 @@ package ui
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,9 +13,22 @@ import (
 	"github.com/overbrainer/overbrainer/apply"
 )
 
+func always(l Look) func() Look { return func() Look { return l } }
+
+func texts(lines []drawing) []string {
+	var out []string
+	for _, l := range lines {
+		out = append(out, l.name+l.text)
+	}
+	return out
+}
+
+// frame is what is written of rows.
+func frame(rows string) string { return noWrap + rows + wraps }
+
 func TestLiveRedrawsItsRows(t *testing.T) {
 	var b bytes.Buffer
-	v := LiveEvents(&b, Look{Width: 80})
+	v := LiveEvents(&b, always(Look{Width: 80}))
 	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	v.Event(apply.Event{Time: at, Kind: apply.EventPhase, Address: "run.a", Phase: "booting"})
 	v.Event(apply.Event{Time: at.Add(time.Second), Kind: apply.EventPhase, Address: "run.b", Phase: "booting"})
@@ -66,7 +81,7 @@ func TestLiveRowsOf80Columns(t *testing.T) {
 			e.Address, e.Time = `run.iris["careful"]`, at
 			v.keep(e)
 		}
-		if got := strings.Join(v.screen(at.Add(5*time.Second)), "\n") + "\n"; got != test.want {
+		if got := strings.Join(texts(v.screen(at.Add(5*time.Second))), "\n") + "\n"; got != test.want {
 			t.Errorf("%s:\n%swant\n%s", name, got, test.want)
 		}
 	}
@@ -81,7 +96,7 @@ func TestLiveRowsStayOnTheScreen(t *testing.T) {
 		v.keep(apply.Event{Time: at, Kind: apply.EventWaiting, Address: "run." + name, Phase: "waiting", CapUSD: 1, Message: "nothing to rent; trying again in 1m"})
 	}
 	want := []string{"run.a  0s  waiting, $0.00 of $1.00", "run.b  0s  waiting, $0.00 of $1.00", "and 2 more"}
-	if got := v.screen(at); !slices.Equal(got, want) {
+	if got := texts(v.screen(at)); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }
@@ -90,15 +105,137 @@ func TestLiveRowsStayOnTheScreen(t *testing.T) {
 func TestLiveTimePasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
-		v := LiveEvents(&b, Look{Width: 80})
+		v := LiveEvents(&b, always(Look{Width: 80}))
 		v.Event(apply.Event{Time: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), Kind: apply.EventPhase, Address: "run.a", Phase: "placing"})
 		time.Sleep(2500 * time.Millisecond)
 		v.Close()
 		synctest.Wait()
 		told := b.String()
 		time.Sleep(5 * time.Second)
-		if want := "run.a  0s  placing\n\x1b[1A\r\x1b[Jrun.a  1s  placing\n\x1b[1A\r\x1b[Jrun.a  2s  placing\n"; told != want || b.String() != told {
+		if want := frame("run.a  0s  placing\n") + "\x1b[1A\r\x1b[J" + frame("run.a  1s  placing\n") + "\x1b[1A\r\x1b[J" + frame("run.a  2s  placing\n"); told != want || b.String() != told {
 			t.Errorf("%q", b.String())
 		}
 	})
+}
+
+// training is a run in the middle of its work.
+func training(address string) apply.Event {
+	return apply.Event{
+		Time: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), Kind: apply.EventProgress, Address: address, Phase: "training",
+		Step: 120, MaxSteps: 4000, Metrics: map[string]float64{"loss": 0.1234}, SpentUSD: 0.25, CapUSD: 2,
+	}
+}
+
+// TestLiveRowsOfWideCharacters take as many columns as a terminal gives them, so
+// that none is broken and all are drawn over.
+func TestLiveRowsOfWideCharacters(t *testing.T) {
+	var b bytes.Buffer
+	for columns := 20; columns <= 120; columns++ {
+		b.Reset()
+		v := &live{w: &b, look: Look{Width: columns, Height: 24}, rows: map[string]*row{}}
+		v.keep(training(`run.a["学習率を大きくした実験そのいち学習率を大きくした"]`))
+		v.keep(training("run.b[\"e\u0301\u0301tude 👩‍🔬\"]"))
+		e := training("run.c")
+		e.Kind, e.Message = apply.EventWaiting, "空きがありません。一分後にもう一度試します。空きがありません。一分後にもう一度試します。"
+		v.keep(e)
+		v.draw(nil)
+		for _, line := range v.drawn {
+			if n := width(line); n >= columns {
+				t.Errorf("%d of %d columns: %s", n, columns, line)
+			}
+		}
+		if n := v.above(); n != len(v.drawn) || n != strings.Count(b.String(), "\n") {
+			t.Errorf("%d columns: %d lines are drawn over, %d were drawn", columns, n, len(v.drawn))
+		}
+	}
+	for text, want := range map[string]int{"abc": 3, "学習": 4, "e\u0301": 1, "…": 1, "▁█": 2, "×": 1} {
+		if got := width(text); got != want {
+			t.Errorf("%q is %d columns wide, not %d", text, got, want)
+		}
+	}
+	if got := cut("学習率", 4); got != "学…" {
+		t.Errorf("cut to %q", got)
+	}
+}
+
+// TestLiveFollowsTheTerminalsSize: what a terminal that became narrower has broken
+// is drawn over whole, and a wider one is used.
+func TestLiveFollowsTheTerminalsSize(t *testing.T) {
+	var b bytes.Buffer
+	look := Look{Width: 80, Height: 24}
+	v := LiveEvents(&b, func() Look { return look }).(*live)
+	defer v.Close()
+	e := training(`run.sweep["` + strings.Repeat("ab", 10) + `"]`)
+	v.Event(e)
+	if want := []int{63, 46}; !slices.Equal(widths(v.drawn), want) {
+		t.Fatalf("%d columns: %q", widths(v.drawn), v.drawn)
+	}
+	for _, step := range []struct {
+		columns, up int
+		want        []int
+	}{
+		{50, 2 + 1, []int{49, 46}}, // the first of the two is broken
+		{80, 2, []int{63, 46}},
+		{20, 4 + 3, []int{19, 19, 18, 10}},
+		{120, 4, []int{107}},
+	} {
+		b.Reset()
+		look.Width = step.columns
+		e.Time = e.Time.Add(time.Second)
+		v.Event(e)
+		up, rest, _ := strings.Cut(strings.TrimPrefix(b.String(), "\x1b["), "A\r\x1b[J")
+		if up != strconv.Itoa(step.up) || strings.Count(rest, "\n") != len(v.drawn) {
+			t.Errorf("to %d columns: %s lines are drawn over, not %d, by %q", step.columns, up, step.up, v.drawn)
+		}
+		if got := widths(v.drawn); !slices.Equal(got, step.want) {
+			t.Errorf("to %d columns: lines of %d, not %d: %q", step.columns, got, step.want, v.drawn)
+		}
+	}
+	// Two columns do not share what is left of one.
+	v.drawn, v.look.Width = []string{"学習率学習率", ""}, 5
+	if got := v.above(); got != 3+1 {
+		t.Errorf("%d lines of wide characters", got)
+	}
+}
+
+func widths(lines []string) []int {
+	var out []int
+	for _, l := range lines {
+		out = append(out, width(l))
+	}
+	return out
+}
+
+// TestLiveRowsOfManyRuns say on their one line as much as there is room for.
+func TestLiveRowsOfManyRuns(t *testing.T) {
+	v := &live{look: Look{Width: 80, Height: 24}, rows: map[string]*row{}}
+	e := training("")
+	for i := range 12 {
+		e.Address = fmt.Sprintf("run.iris[%d]", i)
+		for step := range 3 {
+			e.Step = int64(120 + step)
+			v.keep(e)
+		}
+	}
+	e.Address, e.Kind, e.Message = "run.last", apply.EventWaiting, "nothing to rent; trying again in 1m0s, until 2026-11-30 12:34:56 UTC"
+	v.keep(e)
+	long := `run.iris["` + strings.Repeat("long ", 8) + `"]`
+	e = training(long)
+	v.keep(e)
+	got := texts(v.screen(e.Time.Add(time.Minute)))
+	if len(got) != 14 {
+		t.Fatalf("%d lines", len(got))
+	}
+	for _, test := range []struct {
+		n    int
+		want string
+	}{
+		{0, "run.iris[\"long long long long long long long lon…  1m  training, $0.25 of $2.00"},
+		{1, "run.iris[0]  1m  training, step 122/4000, loss 0.1234, $0.25 of $2.00"},
+		{13, "run.last  1m  training, step 122/4000, $0.25 of $2.00: nothing to rent; trying…"},
+	} {
+		if got[test.n] != test.want {
+			t.Errorf("line %d: %q, not %q", test.n, got[test.n], test.want)
+		}
+	}
 }

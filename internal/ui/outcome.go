@@ -42,14 +42,14 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		p.tail(r, look)
 	}
 	for _, s := range o.Skipped {
-		p.line(look.paint(yellow, "skipped "), clean(s.Address), ": ", clean(s.Because), " failed")
+		p.told(look, magenta, "skipped", " "+clean(s.Address)+": "+clean(s.Because)+" failed")
 	}
 	for _, s := range o.Waiting {
-		p.line(look.paint(yellow, "waiting "), clean(s.Address), ": for ", clean(s.Because))
+		p.told(look, magenta, "waiting", " "+clean(s.Address)+": for "+clean(s.Because))
 	}
 	for _, c := range o.Checks {
 		if c.Status != "pass" {
-			p.line(look.paint(red, "check "+clean(c.Name)+": "+c.Status), " (", clean(c.Where), ") ", clean(c.Message))
+			p.told(look, red, "check "+clean(c.Name)+": "+c.Status, " ("+clean(c.Where)+") "+clean(c.Message))
 		}
 	}
 	for _, m := range o.Messages {

@@ -38,9 +38,9 @@ func sign(a plan.Action) (mark, color string) {
 	case plan.Adopt:
 		return "=", green
 	case plan.Rerun:
-		return "-/+", yellow
+		return "-/+", magenta
 	case plan.Resume, plan.Attach, plan.Collect, plan.Grow, plan.Refresh:
-		return "~", yellow
+		return "~", magenta
 	case plan.Destroy, plan.Sweep:
 		return "-", red
 	case plan.Forget:
@@ -57,7 +57,7 @@ func (v planView) steps() {
 		}
 	}
 	for _, m := range v.plan.Moves {
-		v.line(v.look.paint(yellow, "  > "), v.look.Bold(clean(m.From)), " is now ", v.look.Bold(clean(m.To)))
+		v.line(v.look.paint(magenta, "  > "), v.look.Bold(clean(m.From)), " is now ", v.look.Bold(clean(m.To)))
 	}
 	switch {
 	case len(shown) > 0:
@@ -118,7 +118,12 @@ func (v planView) staying() {
 func (v planView) step(s, before *plan.Step) (alike bool) {
 	mark, color := sign(s.Action)
 	title := fmt.Sprintf("%s %s", v.look.paint(color, fmt.Sprintf("%3s", mark)), v.look.Bold(clean(s.Address)))
-	v.line(title, "  ", v.look.paint(color, verb(s.Action)))
+	if 4+width(clean(s.Address))+2+width(verb(s.Action)) <= v.look.Columns() {
+		v.line(title, "  ", v.look.paint(color, verb(s.Action)))
+	} else {
+		v.line(title)
+		v.line("      ", v.look.paint(color, verb(s.Action)))
+	}
 	v.field("because", clean(s.Reason))
 	if len(s.ChangedInputs) > 0 {
 		v.field("changed", clean(list(s.ChangedInputs, 6)))
@@ -207,7 +212,7 @@ func (v planView) checks() {
 		case "pass":
 			continue
 		case "undecided":
-			color = yellow
+			color = magenta
 		}
 		v.line()
 		v.line(v.look.paint(color, "check "+clean(c.Name)+": "+c.Status), " (", clean(c.Where), ")")

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,13 +12,7 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-func jsonText(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return "(not to be shown)"
-	}
-	return clean(string(b))
-}
+func jsonText(v any) string { return clean(rawJSON(v)) }
 
 // catalog tells what moved since the last plan or apply.
 func (v planView) catalog() {

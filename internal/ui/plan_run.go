@@ -25,7 +25,7 @@ func (v planView) run(s, before *plan.Step) (alike bool) {
 	offers := v.plan.Offers[s.Address]
 	if before != nil && before.Run != nil && before.Action == s.Action && len(offers) > 0 &&
 		reflect.DeepEqual(offers, v.plan.Offers[before.Address]) &&
-		before.Run.Cap == s.Run.Cap && before.Run.Target.WaitForStockS == s.Run.Target.WaitForStockS && disk(before.Run.Target) == disk(s.Run.Target) && reflect.DeepEqual(before.Cost, s.Cost) {
+		before.Run.Cap == s.Run.Cap && before.Run.Target.WaitForStockS == s.Run.Target.WaitForStockS && disk(before.Run.Target) == disk(s.Run.Target) && uploads(before.Run) == uploads(s.Run) && reflect.DeepEqual(before.Cost, s.Cost) {
 		v.field("placed", "like "+clean(before.Address)+", at most "+usd(s.Cost.MaxUSD))
 		return true
 	}
@@ -38,9 +38,28 @@ func (v planView) run(s, before *plan.Step) (alike bool) {
 			v.field("waits", "up to "+hours(float64(wait)/3600)+" where nothing can be rented; nothing bills meanwhile")
 		}
 	}
+	if starts(s.Action) {
+		v.field("uploads", uploads(s.Run))
+	}
 	v.field("bounds", bounds(s.Run))
 	v.field("cost", runCost(s))
 	return false
+}
+
+// uploads says how much goes to the pod; "" where nothing does.
+func uploads(run *plan.RunSpec) string {
+	var bytes int64
+	for _, u := range run.Uploads {
+		bytes += u.Size
+	}
+	switch n := len(run.Uploads); n {
+	case 0:
+		return ""
+	case 1:
+		return "1 file, " + Bytes(bytes)
+	default:
+		return fmt.Sprintf("%d files, %s", n, Bytes(bytes))
+	}
 }
 
 func (v planView) placing(s *plan.Step, offers []plan.Offer) {
@@ -64,7 +83,7 @@ func (v planView) placing(s *plan.Step, offers []plan.Offer) {
 	}
 	v.field("gpu", fmt.Sprintf("%s, %s, %s, %s cloud", gpu, stockWords(o.Stock), where(o), clean(o.Cloud)))
 	rate := price(o.PriceUSD) + " an hour"
-	if s.Cost.DiskUSD != nil && *s.Cost.DiskUSD > 0 && s.Cost.HourlyUSD != nil {
+	if h := s.Cost.HourlyUSD; h != nil && o.Chosen && o.PriceUSD != nil && money.Price(*h) != money.Price(*o.PriceUSD) {
 		rate += fmt.Sprintf(", with its disk %s", money.Price(*s.Cost.HourlyUSD))
 	}
 	v.field("price", rate)

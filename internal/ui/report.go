@@ -70,7 +70,7 @@ type reportDoc struct {
 }
 
 type runDoc struct {
-	Address, ID, State, Color, GPU, Cost, Cap, Duration, Dir string
+	Address, ID, State, Color, Dash, GPU, Cost, Cap, Duration, Dir string
 	// Share of the cap that was spent, in percent; -1 without a cap.
 	Share    int
 	Last     []string
@@ -91,7 +91,7 @@ type chartDoc struct {
 }
 
 type lineDoc struct {
-	Color, Points, Address string
+	Color, Dash, Points, Address string
 }
 
 // colors that are told apart in light and dark, and by most eyes.
@@ -99,10 +99,20 @@ var colors = strings.Fields("#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #8a
 
 func colorOf(i int) string { return colors[i%len(colors)] }
 
+// dashOf is how the line of a run is broken, as in SVG: those of the same colour
+// have one dot more for each run of it before.
+func dashOf(i int) string {
+	dots := i / len(colors)
+	if dots == 0 {
+		return "none"
+	}
+	return "9 3" + strings.Repeat(" 2 3", dots-1)
+}
+
 func reportRun(r ReportRun, i int, now time.Time) runDoc {
 	run := r.Run
 	doc := runDoc{
-		Address: clean(r.Address), ID: run.ID, State: phase(run), Color: colorOf(i), Dir: clean(run.Dir),
+		Address: clean(r.Address), ID: run.ID, State: phase(run), Color: colorOf(i), Dash: dashOf(i), Dir: clean(run.Dir),
 		GPU: clean(strings.TrimSuffix(run.GPUType+", "+run.DataCenter, ", ")), Cost: money.USD(run.SpentUSD(now)), Share: -1,
 	}
 	if limit := run.Bounds.MaxCostUSD; limit > 0 {
@@ -262,7 +272,7 @@ func chartOf(name string, runs []ReportRun) chartDoc {
 		for _, p := range points {
 			fmt.Fprintf(&b, "%.1f,%.1f ", scale(p.Step, lowX, highX, chartWidth), chartHeight-scale(p.Value, lowY, highY, chartHeight))
 		}
-		doc.Lines = append(doc.Lines, lineDoc{Color: colorOf(i), Points: strings.TrimSpace(b.String()), Address: clean(r.Address)})
+		doc.Lines = append(doc.Lines, lineDoc{Color: colorOf(i), Dash: dashOf(i), Points: strings.TrimSpace(b.String()), Address: clean(r.Address)})
 	}
 	return doc
 }

@@ -10,7 +10,8 @@ package ui
 import (
 	"io"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
 
 	"github.com/overbrainer/overbrainer/internal/safetext"
 )
@@ -45,14 +46,14 @@ func (l Look) rows() int {
 	return max(l.Height-1, 2)
 }
 
-// Colours by what they say.
+// Colours by what they say. Each can be read on a light and on a dark ground:
+// yellow and cyan hardly can on white.
 const (
-	green  = "32"
-	red    = "31"
-	yellow = "33"
-	cyan   = "36"
-	bold   = "1"
-	dim    = "2"
+	green   = "32"
+	red     = "31"
+	magenta = "35" // a warning, or what changes
+	bold    = "1"
+	dim     = "2"
 )
 
 // paint wraps s in a colour where colours are wanted.
@@ -69,6 +70,10 @@ func (l Look) Bold(s string) string { return l.paint(bold, s) }
 // clean makes text from outside safe on one line of a terminal.
 func clean(s string) string { return safetext.Printable(s) }
 
+// visible does the same to what somebody may have typed: a character that is not
+// shown may be what is wrong with it.
+func visible(s string) string { return safetext.Visible(s) }
+
 // printer collects the first error of many writes.
 type printer struct {
 	w   io.Writer
@@ -81,8 +86,30 @@ func (p *printer) line(parts ...string) {
 	}
 }
 
-// width counts the columns of a text without escape sequences.
-func width(s string) int { return utf8.RuneCountInString(s) }
+// told writes a title in its colour and the text after it, which a terminal
+// shows within its width and broken at words; what else reads it has it on one
+// line.
+func (p *printer) told(look Look, color, title, text string) {
+	for i, line := range look.wrap(title+text, 0) {
+		if rest, ok := strings.CutPrefix(line, title); ok && i == 0 {
+			line = look.paint(color, title) + rest
+		}
+		p.line(line)
+	}
+}
+
+// wrap breaks s at words for a terminal, behind an indent. Without one s is a
+// line, and so is what begins with two spaces: it is set as it is.
+func (l Look) wrap(s string, indent int) []string {
+	if l.Width == 0 || strings.HasPrefix(s, "  ") {
+		return []string{s}
+	}
+	return Wrap(s, l.Columns()-indent)
+}
+
+// width counts the columns of a text without escape sequences: two for a wide
+// character, none for what combines with the one before.
+func width(s string) int { return displaywidth.String(s) }
 
 // pad fills s with spaces up to n columns.
 func pad(s string, n int) string {
@@ -94,19 +121,16 @@ func pad(s string, n int) string {
 
 // cut shortens s to n columns, marking that something is missing.
 func cut(s string, n int) string {
-	if width(s) <= n {
-		return s
-	}
 	if n < 1 {
 		return ""
 	}
-	r := []rune(s)
-	return string(r[:n-1]) + "…"
+	return displaywidth.TruncateString(s, n, "…")
 }
 
 // Wrap breaks s at spaces into lines of at most n columns. A longer word
 // stays whole, and so do several spaces in a row: they may be what a name
-// differs in.
+// differs in. A flag stays with the word before it: half of a command must not
+// be what somebody pastes.
 func Wrap(s string, n int) []string {
 	var lines []string
 	line := ""
@@ -131,7 +155,7 @@ func words(s string) []string {
 		switch {
 		case part == "": // one of several spaces
 			word += " "
-		case strings.HasSuffix(word, " "):
+		case strings.HasSuffix(word, " "), word != "" && len(part) > 1 && part[0] == '-':
 			word += " " + part
 		default:
 			if word != "" {

@@ -2,12 +2,15 @@ package ui
 
 import (
 	"bytes"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/overbrainer/overbrainer/apply"
 	"github.com/overbrainer/overbrainer/plan"
 )
 
@@ -105,6 +108,97 @@ Warning: careful
 	}
 }
 
+// TestDiagnosticMarksBehindWideCharacters: columns of a source are characters, of
+// which some take two columns of the screen and some none.
+func TestDiagnosticMarksBehindWideCharacters(t *testing.T) {
+	line := "a = { \"学習率\" = \"e\u0301\", b = nosuch }"
+	d := plan.Diagnostic{Severity: "error", Summary: "no", Snippet: line, Range: &plan.Range{
+		Filename: "x.hcl", Start: plan.Pos{Line: 1, Column: 24}, End: plan.Pos{Line: 1, Column: 30},
+	}}
+	var b bytes.Buffer
+	if err := WriteDiagnostics(&b, []plan.Diagnostic{d}, Look{}); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(b.String(), "\n")
+	before, _, _ := strings.Cut(lines[3], "nosuch")
+	if want := strings.Repeat(" ", width(before)) + "^^^^^^"; lines[4] != want {
+		t.Errorf("%s", b.String())
+	}
+}
+
+// TestTableOfWideCharacters: columns stand below each other.
+func TestTableOfWideCharacters(t *testing.T) {
+	table := Table{Columns: []string{"RUN", "STATE"}}
+	table.Add("学習率", "failed")
+	table.Add("e\u0301", "succeeded")
+	var b bytes.Buffer
+	if err := table.Write(&b, Look{}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "RUN     STATE\n学習率  failed\ne\u0301       succeeded\n"; b.String() != want {
+		t.Errorf("%q, not %q", b.String(), want)
+	}
+}
+
+// TestPlanOfALongKeyFitsTheScreen: what is done stands below an address that is
+// too long for both.
+func TestPlanOfALongKeyFitsTheScreen(t *testing.T) {
+	address := `run.x["` + strings.Repeat("k", 60) + `"]`
+	p := &plan.Plan{Applyable: true, Steps: []*plan.Step{{Address: address, Type: "run", Action: plan.Rerun, Reason: "it changed"}}}
+	var b bytes.Buffer
+	if err := Plan(&b, p, Look{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "-/+ " + address + "\n      run again\n"; !strings.Contains(b.String(), want) {
+		t.Errorf("no %q in\n%s", want, b.String())
+	}
+}
+
+// TestColoursCanBeReadOnAnyGround: nothing is yellow, cyan, white, black or bright.
+func TestColoursCanBeReadOnAnyGround(t *testing.T) {
+	var b bytes.Buffer
+	look := Look{Width: 80, Color: true}
+	hourly := 0.4
+	left := []plan.Leftover{{Kind: "pod", ID: "p", Hourly: &hourly, Fix: "overbrainer sweep"}}
+	p := &plan.Plan{Applyable: true, Moves: []plan.Move{{From: "run.a", To: "run.b"}}, Leftovers: left,
+		Checks: []plan.CheckResult{{Name: "a", Status: "undecided"}, {Name: "b", Status: "fail"}}}
+	for _, a := range []plan.Action{plan.Run, plan.Create, plan.Adopt, plan.Rerun, plan.Resume, plan.Attach, plan.Collect, plan.Grow,
+		plan.Refresh, plan.Destroy, plan.Sweep, plan.Forget, plan.Hold} {
+		p.Steps = append(p.Steps, &plan.Step{Address: "run.a", Action: a, Reason: "so"})
+	}
+	view := LiveEvents(&b, always(look))
+	for _, kind := range []apply.EventKind{apply.EventProgress, apply.EventLog, apply.EventWarning, apply.EventFailed, apply.EventEnded,
+		apply.EventSkipped, apply.EventDetached, apply.EventWaiting, apply.EventPhase, apply.EventTransfer, apply.EventRemoved} {
+		e := training("run.a")
+		e.Kind, e.Message = kind, "text"
+		view.Event(e)
+		e.State = "succeeded"
+		view.Event(e)
+	}
+	view.Close()
+	for _, err := range []error{
+		Plan(&b, p, look), Problem{Message: "x"}.Write(&b, look), Problem{Message: "x"}.Warn(&b, look),
+		WriteDiagnostics(&b, []plan.Diagnostic{{Severity: "error"}, {Severity: "warning"}}, look),
+		Outcome(&b, apply.Outcome{Skipped: []apply.Skipped{{}}, Waiting: []apply.Skipped{{}}}, look),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	used := map[string]int{}
+	for _, m := range regexp.MustCompile(`\x1b\[([\d;]*)m`).FindAllStringSubmatch(b.String(), -1) {
+		used[m[1]]++
+	}
+	for code := range used {
+		if !slices.Contains([]string{"0", "1", "2", "31", "32", "35"}, code) {
+			t.Errorf("%s is used %d times", code, used[code])
+		}
+	}
+	if len(used) != 6 {
+		t.Errorf("%v are used", used)
+	}
+}
+
 func TestOffersOfManyFitTheScreen(t *testing.T) {
 	offers := map[string][]plan.Offer{}
 	for _, name := range []string{"careful", "fast", "medium", "slow"} {
@@ -138,7 +232,7 @@ func TestPlanFitsTheScreen(t *testing.T) {
 			Address: "run.iris", Type: "run", Action: plan.Rerun,
 			Reason:        "train.py changed and so did a variable with quite a long name, which makes a long line of reasons",
 			ChangedInputs: []string{"file train.py"},
-			Run:           &plan.RunSpec{Cap: plan.CapSpec{Address: "cap.small", Where: "overbrainer.hcl:31", MaxHours: 1, MaxCostUSD: 2}},
+			Run:           &plan.RunSpec{Uploads: []plan.Upload{{Path: "a", Size: 40e9}, {Path: "b", Size: 2e9}}, Cap: plan.CapSpec{Address: "cap.small", Where: "overbrainer.hcl:31", MaxHours: 1, MaxCostUSD: 2}},
 			Cost:          plan.RunCost{MaxUSD: &most, HourlyUSD: &hourly},
 		}},
 		Offers: map[string][]plan.Offer{"run.iris": {
@@ -153,7 +247,7 @@ func TestPlanFitsTheScreen(t *testing.T) {
 	}
 	out := b.String()
 	for _, part := range []string{"-/+ run.iris", "NVIDIA A40 (48 GB), high stock", "$0.39 an hour", "NVIDIA GeForce RTX 4090 unknown",
-		"1h, $2.00 (cap.small, overbrainer.hcl:31)", "at most $1.23", "most it may cost  $1.23", "$0.50 under cap.small"} {
+		"uploads    2 files, 42 GB\n", "1h, $2.00 (cap.small, overbrainer.hcl:31)", "at most $1.23", "most it may cost  $1.23", "$0.50 under cap.small"} {
 		if !strings.Contains(out, part) {
 			t.Errorf("no %q in\n%s", part, out)
 		}
@@ -239,5 +333,29 @@ func TestRefreshOnlyClaimsNothingOfTheConfiguration(t *testing.T) {
 		if err := Plan(&b, p, Look{}); err != nil || !strings.HasPrefix(b.String(), want) {
 			t.Errorf("%q, want %q", b.String(), want)
 		}
+	}
+}
+
+// What an hour costs is the same amount wherever it stands, also of a run that
+// max_cost_usd bounds.
+func TestPricesAgree(t *testing.T) {
+	disk := 20 * 0.10 / 720
+	if one, other := Rates(0.49+disk, nil), Rates(0.4928, nil); one != other {
+		t.Errorf("%s\n%s", one, other)
+	}
+	price, hourly, most := 0.24, 0.2428, 2.0
+	p := &plan.Plan{
+		Steps: []*plan.Step{{
+			Address: "run.a", Type: "run", Action: plan.Run, Run: &plan.RunSpec{},
+			Cost: plan.RunCost{HourlyUSD: &hourly, MaxUSD: &most},
+		}},
+		Offers: map[string][]plan.Offer{"run.a": {{GPUType: "NVIDIA A40", PriceUSD: &price, Chosen: true}}},
+	}
+	var b bytes.Buffer
+	if err := Plan(&b, p, Look{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "$0.24 an hour, with its disk $0.2428") {
+		t.Error(b.String())
 	}
 }

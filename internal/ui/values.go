@@ -1,11 +1,12 @@
 package ui
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
+	"github.com/overbrainer/overbrainer/internal/safetext"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -69,10 +70,24 @@ func writeValue(b *strings.Builder, v any, indent string) {
 	}
 }
 
+// quote writes a string whole: what a terminal would obey is escaped.
 func quote(s string) string {
-	b, err := json.Marshal(s)
-	if err != nil {
-		return `"?"`
+	var b strings.Builder
+	for _, c := range rawJSON(s) {
+		if unicode.IsControl(c) || safetext.IsDirection(c) {
+			fmt.Fprintf(&b, `\u%04x`, c)
+		} else {
+			b.WriteRune(c)
+		}
 	}
-	return clean(string(b))
+	return b.String()
+}
+
+// rawJSON is v as JSON with all its characters as they are.
+func rawJSON(v any) string {
+	var b strings.Builder
+	if err := JSONLine(&b, v); err != nil {
+		return "(not to be shown)"
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }

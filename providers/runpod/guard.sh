@@ -10,10 +10,11 @@ runpod_ready() {
 	case ${RUNPOD_POD_ID:-} in '' | *[!A-Za-z0-9_-]*) return 1 ;; esac
 }
 
-# runpod_call METHOD PATH [JSON] sets runpod_code, 000 without an answer, and
-# runpod_body.
+# runpod_call METHOD PATH [JSON] sets runpod_code, 000 without an answer,
+# runpod_body, and runpod_curl to what curl exited with.
 runpod_call() {
 	runpod_url=${OVERBRAINER_API_URL:-https://api.runpod.io/v2}
+	runpod_curl=0
 	runpod_out=$(
 		{
 			printf 'header = "Authorization: Bearer %s"\n' "$RUNPOD_API_KEY"
@@ -24,7 +25,7 @@ runpod_call() {
 		else
 			curl -q -s -m 10 --max-filesize 1000000 -K - -X "$1" -w '\n%{http_code}' "${runpod_url%/}$2" 2>/dev/null
 		fi
-	) || :
+	) || runpod_curl=$?
 	runpod_code=${runpod_out##*"
 "}
 	runpod_body=${runpod_out%"
@@ -57,7 +58,13 @@ provider_probe() {
 	runpod_call GET "/pods/$RUNPOD_POD_ID"
 	case $runpod_code in
 	200) echo ready ;;
-	000) echo unreachable ;;
+	000)
+		# 60 and 77: curl has nothing to know the API's certificate by.
+		case $runpod_curl in
+		60 | 77) echo no_certificates ;;
+		*) echo unreachable ;;
+		esac
+		;;
 	*) echo "http_$runpod_code" ;;
 	esac
 }

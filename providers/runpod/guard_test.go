@@ -3,6 +3,7 @@ package runpod_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -109,6 +110,22 @@ func TestProbe(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 		}
+		// A server whose certificate nothing vouches for is another matter than
+		// one that is not there.
+		untrusted := httptest.NewTLSServer(http.NotFoundHandler())
+		defer untrusted.Close()
+		away := httptest.NewServer(nil)
+		away.Close()
+		for url, want := range map[string]string{untrusted.URL: "no_certificates", away.URL: "unreachable"} {
+			if got, ok := newGuardPod(t, shell, url).run(t, "provider_probe"); got != want || !ok {
+				t.Errorf("%s: got %q, %v, want %q", url, got, ok, want)
+			}
+		}
+		g := newGuardPod(t, shell, untrusted.URL)
+		g.env = append(g.env, "CURL_CA_BUNDLE=/nonexistent") // as an image without any
+		if got, _ := g.run(t, "provider_probe"); got != "no_certificates" {
+			t.Errorf("without certificates: %q", got)
+		}
 		a := newAPI(t, reply{status: 200})
 		for _, missing := range []string{"RUNPOD_API_KEY=", "RUNPOD_API_KEY=a\" b", "RUNPOD_POD_ID=", "RUNPOD_POD_ID=../x"} {
 			g := newGuardPod(t, shell, a.URL)
@@ -118,7 +135,7 @@ func TestProbe(t *testing.T) {
 			}
 		}
 		a.count(0)
-		g := newGuardPod(t, shell, a.URL)
+		g = newGuardPod(t, shell, a.URL)
 		g.env[0] = "PATH=" + t.TempDir()
 		if shell[0] == "busybox" {
 			return // it finds its own programs without a path

@@ -5,6 +5,7 @@ package httpstate
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -167,8 +168,28 @@ func (b *Backend) Begin(ctx context.Context, lock state.Lock) (state.Transaction
 	return nil, b.refused("locking", answer)
 }
 
-// Unlock ends the lock with the ID.
+// Unlock ends the lock with the ID. Not every server compares it, so it is asked
+// first whose lock is held: by trying to lock, which is the protocol's only way.
 func (b *Backend) Unlock(ctx context.Context, id string) error {
+	probe := state.Lock{ID: "force-unlock-" + rand.Text(), Operation: "force-unlock", Created: time.Now().UTC()}
+	tx, err := b.Begin(ctx, probe)
+	var held *state.HeldError
+	switch {
+	case err == nil: // nobody had it
+		if err := tx.End(ctx); err != nil {
+			return err
+		}
+		return &state.NoLockError{ID: id}
+	case !errors.As(err, &held):
+		return err
+	case held.Lock.ID != "" && held.Lock.ID != id:
+		return &state.NoLockError{ID: id, Held: held.Lock.ID}
+	}
+	return b.release(ctx, id)
+}
+
+// release tells the server that the lock with the ID has ended.
+func (b *Backend) release(ctx context.Context, id string) error {
 	answer, err := b.send(ctx, b.cfg.UnlockMethod, withID(b.cfg.UnlockAddress, id), encode(state.Lock{ID: id}))
 	if err != nil {
 		return b.unreachable(err)

@@ -2,6 +2,7 @@ package httpstate_test
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -147,5 +148,42 @@ func TestMethodsOfGitLab(t *testing.T) {
 	want := "POST /state/lock , GET /state , POST /state ID=abc, DELETE /state/lock ID=abc"
 	if got := strings.Join(came, ", "); got != want {
 		t.Errorf("came %s\nwant %s", got, want)
+	}
+}
+
+// A server that ends whatever lock it has, whoever asks, ends none by another ID.
+func TestUnlockComparesTheID(t *testing.T) {
+	var held string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.Method {
+		case "LOCK":
+			if held != "" {
+				w.WriteHeader(http.StatusLocked)
+				_, _ = w.Write([]byte(held))
+				return
+			}
+			body, _ := io.ReadAll(r.Body)
+			held = string(body)
+		case "UNLOCK":
+			held = ""
+		}
+	}))
+	defer srv.Close()
+	b, err := open(srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Begin(t.Context(), state.Lock{ID: "abc-123"}); err != nil {
+		t.Fatal(err)
+	}
+	var none *state.NoLockError
+	if err := b.Unlock(t.Context(), "abc-124"); !errors.As(err, &none) || none.Held != "abc-123" || held == "" {
+		t.Errorf("another ID: %v, held %q", err, held)
+	}
+	if err := b.Unlock(t.Context(), "abc-123"); err != nil || held != "" {
+		t.Errorf("its ID: %v, held %q", err, held)
+	}
+	if err := b.Unlock(t.Context(), "abc-123"); !errors.As(err, &none) || none.Held != "" || held != "" {
+		t.Errorf("no lock: %v, held %q", err, held)
 	}
 }

@@ -39,7 +39,7 @@ func (t *transaction) Write(ctx context.Context, data []byte) error {
 
 // End unlocks. What fails leaves a lock that names this process.
 func (t *transaction) End(ctx context.Context) error {
-	err := t.b.Unlock(ctx, t.lock.ID)
+	err := t.b.release(ctx, t.lock.ID)
 	var gone *state.NoLockError
 	if errors.As(err, &gone) {
 		return nil

@@ -145,7 +145,7 @@ func (b *Backend) Unlock(ctx context.Context, id string) error {
 		return err
 	}
 	if held.ID == "" || held.ID != id {
-		return &state.NoLockError{ID: id}
+		return &state.NoLockError{ID: id, Held: held.ID}
 	}
 	pid, _ := strconv.ParseInt(id[len("session-"):], 10, 32)
 	var done bool

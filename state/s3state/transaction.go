@@ -138,8 +138,8 @@ func (b *Backend) Unlock(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if o.data == nil || decode(o.data).ID != id {
-		return &state.NoLockError{ID: id}
+	if held := decode(o.data).ID; o.data == nil || held != id {
+		return &state.NoLockError{ID: id, Held: held}
 	}
 	if err := b.remove(ctx, b.lockKey(), o.etag); !errors.Is(err, state.ErrMoved) {
 		return err

@@ -2,13 +2,13 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,8 +23,8 @@ type module struct {
 // licences finds the licences of everything that is built in on any platform,
 // and gives what that is, in order. A module without a licence that is known here
 // is an error: somebody has to look at it.
-func (r *release) licences() ([]module, error) {
-	goenv := exec.Command("go", "env", "GOVERSION", "GOROOT")
+func (r *release) licences(ctx context.Context) ([]module, error) {
+	goenv := command(ctx, "go", "env", "GOVERSION", "GOROOT")
 	goenv.Dir = r.source
 	out, err := goenv.Output()
 	if err != nil {
@@ -33,7 +33,7 @@ func (r *release) licences() ([]module, error) {
 	goVersion, goRoot, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	modules := map[string]module{"std": {Path: "The Go standard library", Version: goVersion, Dir: goRoot}}
 	for _, platform := range platforms {
-		if err := r.modules(platform, modules); err != nil {
+		if err := r.modules(ctx, platform, modules); err != nil {
 			return nil, err
 		}
 	}
@@ -73,9 +73,9 @@ func (r *release) licences() ([]module, error) {
 }
 
 // modules adds what a platform's program is built of.
-func (r *release) modules(platform string, to map[string]module) error {
+func (r *release) modules(ctx context.Context, platform string, to map[string]module) error {
 	goos, goarch, _ := strings.Cut(platform, "/")
-	cmd := exec.Command("go", "list", "-deps", "-json=Module", "./cmd/overbrainer")
+	cmd := command(ctx, "go", "list", "-deps", "-json=Module", "./cmd/overbrainer")
 	cmd.Dir, cmd.Env = r.source, append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
 	var problems bytes.Buffer
 	cmd.Stderr = &problems

@@ -6,16 +6,19 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -39,13 +42,15 @@ func main() {
 	flag.StringVar(&r.version, "version", "dev", "the version")
 	only := flag.String("only", "", "one platform, as linux/amd64")
 	flag.Parse()
-	if err := r.make(flag.Arg(0), *only); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := r.make(ctx, flag.Arg(0), *only); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
-func (r *release) make(what, only string) error {
+func (r *release) make(ctx context.Context, what, only string) error {
 	var err error
 	if r.source, err = filepath.Abs(r.source); err != nil {
 		return err
@@ -58,7 +63,7 @@ func (r *release) make(what, only string) error {
 		return errors.New("SOURCE_DATE_EPOCH has to be the time of the source in seconds; make release sets it to that of the last commit")
 	}
 	r.at = time.Unix(seconds, 0).UTC()
-	modules, err := r.licences()
+	modules, err := r.licences(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,7 +79,7 @@ func (r *release) make(what, only string) error {
 	if err := os.MkdirAll(r.dist, 0o755); err != nil {
 		return err
 	}
-	extras, err := r.extras()
+	extras, err := r.extras(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,17 +87,29 @@ func (r *release) make(what, only string) error {
 		if only != "" && only != platform {
 			continue
 		}
-		if err := r.platform(platform, extras); err != nil {
+		if err := r.platform(ctx, platform, extras); err != nil {
 			return fmt.Errorf("%s: %w", platform, err)
 		}
 	}
 	return r.checksums()
 }
 
+// scratch makes a directory for what is not published. It is below dist, where the
+// next making, or make clean, removes it should this one be killed.
+func (r *release) scratch() (string, error) { return os.MkdirTemp(r.dist, ".scratch-") }
+
+// command is a program that is told to end, and clean up, when the context ends.
+func command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	return cmd
+}
+
 // build compiles the program for a platform. Nothing of this machine gets into
 // the binary: no paths, no build ID, no state of the checkout.
-func (r *release) build(goos, goarch, to string) error {
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false",
+func (r *release) build(ctx context.Context, goos, goarch, to string) error {
+	cmd := command(ctx, "go", "build", "-trimpath", "-buildvcs=false",
 		"-ldflags", "-s -w -buildid= -X main.version="+r.version, "-o", to, "./cmd/overbrainer")
 	cmd.Dir = r.source
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOOS="+goos, "GOARCH="+goarch)
@@ -103,20 +120,20 @@ func (r *release) build(goos, goarch, to string) error {
 }
 
 // extras are the files of every archive that are the same on all platforms.
-func (r *release) extras() ([]entry, error) {
-	scratch, err := os.MkdirTemp("", "overbrainer-release")
+func (r *release) extras(ctx context.Context) ([]entry, error) {
+	scratch, err := r.scratch()
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(scratch)
 	host := filepath.Join(scratch, "overbrainer")
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-X main.version="+r.version, "-o", host, "./cmd/overbrainer")
+	build := command(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-X main.version="+r.version, "-o", host, "./cmd/overbrainer")
 	build.Dir, build.Env = r.source, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	pages := filepath.Join(scratch, "pages")
-	if out, err := exec.Command(host, "manual", pages).CombinedOutput(); err != nil {
+	if out, err := command(ctx, host, "manual", pages).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("overbrainer manual: %w\n%s", err, out)
 	}
 	entries, err := tree(pages)
@@ -134,9 +151,9 @@ func (r *release) extras() ([]entry, error) {
 }
 
 // platform makes one platform's archive and bill of materials.
-func (r *release) platform(platform string, extras []entry) error {
+func (r *release) platform(ctx context.Context, platform string, extras []entry) error {
 	goos, goarch, _ := strings.Cut(platform, "/")
-	scratch, err := os.MkdirTemp("", "overbrainer-release")
+	scratch, err := r.scratch()
 	if err != nil {
 		return err
 	}
@@ -146,7 +163,7 @@ func (r *release) platform(platform string, extras []entry) error {
 		program += ".exe"
 	}
 	binary := filepath.Join(scratch, program)
-	if err := r.build(goos, goarch, binary); err != nil {
+	if err := r.build(ctx, goos, goarch, binary); err != nil {
 		return err
 	}
 	data, err := os.ReadFile(binary)
@@ -154,7 +171,7 @@ func (r *release) platform(platform string, extras []entry) error {
 		return err
 	}
 	name := fmt.Sprintf("overbrainer_%s_%s_%s", strings.TrimPrefix(r.version, "v"), goos, goarch)
-	if err := r.materials(binary, name); err != nil {
+	if err := r.materials(ctx, binary, name); err != nil {
 		return err
 	}
 	entries := append(slices.Clone(extras), entry{name: program, data: data, mode: 0o755})

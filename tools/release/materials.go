@@ -2,17 +2,17 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 )
 
 // materials writes what is built in, as CycloneDX JSON.
-func (r *release) materials(binary, name string) error {
+func (r *release) materials(ctx context.Context, binary, name string) error {
 	path := filepath.Join(r.dist, name+".cdx.json")
-	cmd := exec.Command("go", "tool", "cyclonedx-gomod", "bin", "-json", "-std", "-noserial", "-notimestamp",
+	cmd := command(ctx, "go", "tool", "cyclonedx-gomod", "bin", "-json", "-std", "-noserial", "-notimestamp",
 		"-version", r.version, "-output", path, binary)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("cyclonedx-gomod: %w\n%s", err, out)

@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -69,4 +72,88 @@ func TestMaterialsHaveLicences(t *testing.T) {
 	if _, err := withLicences([]byte(`{}`), nil); err == nil {
 		t.Error("a bill without components is none")
 	}
+}
+
+// TestAMakingThatIsEndedLeavesNothingOutside: what it works in is below dist, where
+// the next one removes it, and is gone already when it was asked to end.
+func TestAMakingThatIsEndedLeavesNothingOutside(t *testing.T) {
+	calls, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer calls.Close()
+	dir := t.TempDir()
+	source, temp, dist := filepath.Join(dir, "source"), filepath.Join(dir, "tmp"), filepath.Join(dir, "dist")
+	// A program that calls when it is asked for its pages, and never answers.
+	for name, text := range map[string]string{
+		"source/go.mod": "module example.org/x\n",
+		"source/cmd/overbrainer/main.go": `package main
+
+import (
+	"net"
+	"os"
+)
+
+func main() {
+	c, err := net.Dial("tcp", os.Getenv("RELEASE_TEST_CALLS"))
+	if err == nil {
+		_, _ = c.Read(make([]byte, 1))
+	}
+}
+`, "tmp/.keep": ""} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("RELEASE_TEST_CALLS", calls.Addr().String())
+	t.Setenv("SOURCE_DATE_EPOCH", "1764000000")
+	t.Setenv("TMPDIR", temp)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		r := release{source: source, dist: dist, version: "v1"}
+		ended <- r.make(ctx, "", "linux/amd64")
+	}()
+	began := make(chan net.Conn, 1)
+	go func() {
+		if c, err := calls.Accept(); err == nil {
+			began <- c
+		}
+	}()
+	select {
+	case c := <-began:
+		defer c.Close()
+	case err := <-ended:
+		t.Fatalf("it ended by itself: %v", err)
+	}
+	for _, name := range names(t, temp) {
+		if name != ".keep" && !strings.HasPrefix(name, "go-") {
+			t.Errorf("while it works there is %s in the temporary directory", name)
+		}
+	}
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("a making that was ended has succeeded")
+	}
+	if left := names(t, dist); len(left) > 0 {
+		t.Errorf("it left %q", left)
+	}
+}
+
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
 }

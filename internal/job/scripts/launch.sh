@@ -111,6 +111,18 @@ printf '     \n' >"$ob_run/exit_code.tmp"
 : >>"$ob_log"
 PATH=$ob_job_path
 export PATH
+if [ -n "${OVERBRAINER_VOLUME_DIR:-}" ]; then
+	ob_fields=$IFS
+	IFS=:
+	for ob_name in $PATH; do
+		case $ob_name in
+		"$OVERBRAINER_VOLUME_DIR"/*)
+			[ -d "$ob_name" ] || printf 'overbrainer: PATH names %s, which is not there: the volume mounted at %s hides what the image keeps below it\n' "$ob_name" "$OVERBRAINER_VOLUME_DIR" >>"$ob_log"
+			;;
+		esac
+	done
+	IFS=$ob_fields
+fi
 
 # The first new session makes the second one fork, which leaves the job without
 # any tie to this shell. A job started with & would ignore interrupts.

@@ -1,6 +1,7 @@
 # shellcheck shell=sh disable=SC2154,SC2034
-# One look at the job: status, new bytes of its files, requests and disk, framed
-# so that no content can be taken for a frame.
+# One look at the job: status, new bytes of its files, requests and, where it is
+# asked for, disk, framed so that no content can be taken for a frame. A look
+# starts as few programs as it can.
 
 # ob_chunk NAME FILE AT MAX: "NAME at size length", then as many bytes and a line
 # break. AT below zero counts from the end; past the end starts over, because
@@ -29,46 +30,57 @@ ob_chunk() {
 	printf '\n'
 }
 
-ob_status || exit 1
-printf 'overbrainer-poll 1\nstate %s\n' "$ob_state"
-[ -z "$ob_job_pid" ] || printf 'pid %s\n' "$ob_job_pid"
-for ob_name in stage ended_by; do
-	if [ -f "$ob_run/.pod/$ob_name" ]; then
-		ob_word=
-		{ read -r ob_word ob_rest || :; } 2>/dev/null <"$ob_run/.pod/$ob_name"
-		case $ob_word in
-		*[!a-z_]* | "") ;;
-		*) printf '%s %s\n' "$ob_name" "$ob_word" ;;
-		esac
-	fi
-done
-printf 'now %s\n' "$(date +%s)"
-for ob_name in ended_at du; do
-	ob_number_in "$ob_run/.pod/$ob_name" ""
-	[ -z "$ob_n" ] || printf '%s %s\n' "$ob_name" "$ob_n"
-done
-if [ -e "$ob_run/snapshot.json" ]; then
-	printf 'proof 1\n'
-fi
-if [ -d "$ob_run" ]; then
+# ob_disk_lines: sets ob_df to "USED FREE" in KiB of the run's file system, or to
+# nothing, and ob_shared to 1 where that is a server's.
+ob_disk_lines() {
+	ob_df=
+	ob_shared=0
 	ob_line=$(ob_bounded 5 "${OVERBRAINER_DF:-df}" -Pk "$ob_run" 2>/dev/null | tail -n 1)
 	# shellcheck disable=SC2086
 	set -- $ob_line
-	if [ "$#" -ge 6 ]; then
-		ob_number "$3" 0
-		ob_used=$ob_n
-		ob_number "$4" 0
-		printf 'df %s %s\n' "$ob_used" "$ob_n"
-		case $1 in
-		*:* | //*) printf 'shared 1\n' ;;
-		esac
+	[ "$#" -ge 6 ] || return 0
+	ob_number "$3" 0
+	ob_df=$ob_n
+	ob_number "$4" 0
+	ob_df="$ob_df $ob_n"
+	case $1 in
+	*:* | //*) ob_shared=1 ;;
+	esac
+}
+
+# ob_look: the lines are written at once, because each write is a packet.
+ob_look() {
+	ob_job_pid=
+	ob_status || return 1
+	set -- "overbrainer-poll 1" "state $ob_state"
+	[ -z "$ob_job_pid" ] || set -- "$@" "pid $ob_job_pid"
+	for ob_name in stage ended_by; do
+		if [ -f "$ob_run/.pod/$ob_name" ]; then
+			ob_word=
+			{ read -r ob_word ob_rest || :; } 2>/dev/null <"$ob_run/.pod/$ob_name"
+			case $ob_word in
+			*[!a-z_]* | "") ;;
+			*) set -- "$@" "$ob_name $ob_word" ;;
+			esac
+		fi
+	done
+	for ob_name in ended_at du; do
+		ob_number_in "$ob_run/.pod/$ob_name" ""
+		[ -z "$ob_n" ] || set -- "$@" "$ob_name $ob_n"
+	done
+	[ ! -e "$ob_run/snapshot.json" ] || set -- "$@" "proof 1"
+	if [ "$ob_disk" = 1 ] && [ -d "$ob_run" ]; then
+		ob_disk_lines
+		[ -z "$ob_df" ] || set -- "$@" "df $ob_df"
+		[ "$ob_shared" = 0 ] || set -- "$@" "shared 1"
 	fi
-fi
-if [ -f "$ob_run/snapshot.request" ]; then
-	ob_chunk request "$ob_run/snapshot.request" 0 1024
-fi
-ob_chunk log "$ob_run/job.log" "$ob_log_at" "$ob_log_max"
-if [ -n "$ob_metrics" ]; then
-	ob_chunk metrics "$ob_run/$ob_metrics" "$ob_metrics_at" "$ob_metrics_max"
-fi
-printf 'end\n'
+	printf '%s\n' "$@"
+	if [ -f "$ob_run/snapshot.request" ]; then
+		ob_chunk request "$ob_run/snapshot.request" 0 1024
+	fi
+	ob_chunk log "$ob_run/job.log" "$ob_log_at" "$ob_log_max"
+	if [ -n "$ob_metrics" ]; then
+		ob_chunk metrics "$ob_run/$ob_metrics" "$ob_metrics_at" "$ob_metrics_max"
+	fi
+	printf 'end\n'
+}

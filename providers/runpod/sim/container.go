@@ -24,9 +24,14 @@ type containerSpec struct {
 	Cmd  []string `json:"cmd"`
 	Env  []string `json:"env"`
 	// SSHEnv is what a session of the built-in SSH server gets.
-	SSHEnv []string          `json:"ssh_env"`
-	Binds  []bind            `json:"binds"`
-	tools  map[string]string // scripts in /usr/local/bin
+	SSHEnv []string `json:"ssh_env"`
+	Binds  []bind   `json:"binds"`
+	Lacks  []string `json:"lacks,omitempty"` // programs of the machine that the image does not have
+	// How the built-in SSH server goes wrong.
+	OtherKey bool              `json:"other_key,omitempty"`
+	Refuses  bool              `json:"refuses,omitempty"`
+	tools    map[string]string // scripts in /usr/local/bin
+	files    map[string]string // programs elsewhere in the image
 }
 
 // bash is the script that stands for bash in pods.
@@ -51,8 +56,17 @@ func (s *server) spec(p *pod, sshd int) containerSpec {
 	home, path := "/root", imagePath
 	if s.form == FormRelocated {
 		spec.Root = filepath.Join(p.dir, "root")
+	}
+	p.knobs.image.apply(&spec, s.tools().python)
+	if s.form == FormRelocated {
 		home = filepath.Join(spec.Root, "root")
 		path = filepath.Join(spec.Root, "usr/local/bin") + ":" + imagePath
+		if len(spec.Lacks) > 0 {
+			path = filepath.Join(spec.Root, "usr/local/bin") + ":" + filepath.Join(spec.Root, imagePrograms)
+		}
+	}
+	if at := p.knobs.image.python; at != "" {
+		path = filepath.Join("/", spec.Root, at) + ":" + path
 	}
 	if m := p.req.Mounts.Persistent; m != nil {
 		spec.Binds = append(spec.Binds, bind{From: filepath.Join(p.dir, "persistent"), To: m.Path})
@@ -135,6 +149,9 @@ func (spec containerSpec) prepare() error {
 			return err
 		}
 	}
+	if err := spec.writeFiles(base); err != nil {
+		return err
+	}
 	for _, b := range spec.Binds {
 		if err := os.MkdirAll(b.From, 0o755); err != nil {
 			return err
@@ -142,6 +159,11 @@ func (spec containerSpec) prepare() error {
 	}
 	if spec.Form == FormRoot {
 		return spec.prepareRoot()
+	}
+	if len(spec.Lacks) > 0 {
+		if err := spec.linkPrograms(); err != nil {
+			return err
+		}
 	}
 	return spec.linkBinds()
 }

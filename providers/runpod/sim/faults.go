@@ -36,10 +36,12 @@ type knobs struct {
 	lessGPUs   int           // so many fewer than asked
 	tellGPUs   bool          // and the API says so
 	noSSH      bool          // no port is ever mapped
+	sshPort    int           // the public port; 0: any
 	pull       time.Duration // longer download, nominal
 	neverUp    bool          // the download never ends
 	alias      string        // its name in an answers file
 	unresolved bool          // secrets' placeholders stay
+	image      image         // how its image differs
 }
 
 // outcome is what a rule does to a call that it matches.

@@ -27,8 +27,9 @@ type forwarder struct {
 	pace   int64     // bytes a second to the client at most; 0: no limit
 }
 
-func newForwarder() (*forwarder, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+// newForwarder opens a port, any free one where it is 0.
+func newForwarder(port int) (*forwarder, error) {
+	ln, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,8 @@ type namedFault struct {
 	out   outcome
 	// arg adds an argument to the rule.
 	arg func(r *rule, arg string, s *server) error
+	// check looks at the rule once it is whole.
+	check func(r *rule) error
 	// now reads the argument and gives what is done to a pod: the newest one at
 	// once, or the next one as soon as it runs.
 	now func(arg string) (podAct, error)
@@ -95,6 +97,11 @@ func (s *server) arm(f Fault) error {
 	}
 	if n.arg != nil && hasArg {
 		if err := n.arg(r, arg, s); err != nil {
+			return fmt.Errorf("fault %s: %w", name, err)
+		}
+	}
+	if n.check != nil {
+		if err := n.check(r); err != nil {
 			return fmt.Errorf("fault %s: %w", name, err)
 		}
 	}

@@ -57,6 +57,12 @@ var namedFaults = map[string]namedFault{
 	"ssh-never":               {does: "the next pod's SSH port is never mapped", on: onCreate, out: bending(func(k *knobs) { k.noSSH = true })},
 	"pull-never":              {does: "the next pod's image is pulled for ever", on: onCreate, out: bending(func(k *knobs) { k.neverUp = true })},
 	"pull-slow":               {does: "the next pod's image takes longer to pull; argument: nominal seconds, 60 without", on: onCreate, out: bending(func(k *knobs) { k.pull = time.Minute }), arg: slowPull},
+	"image-lacks":             {does: "the next pod's image has not these programs, or not ca-certificates; argument: NAME or NAME,NAME", on: onCreate, out: outcome{pass: true}, arg: lacking, check: needs("programs")},
+	"image-entrypoint":        {does: "the next pod's image has a start script of its own, which gets the command; argument: its path", on: onCreate, out: outcome{pass: true}, arg: placing(func(i *image, at string) { i.entrypoint = at }), check: needs("a path")},
+	"image-python":            {does: "the next pod's image has its Python in one directory only; argument: its path", on: onCreate, out: outcome{pass: true}, arg: placing(func(i *image, at string) { i.python = at }), check: needs("a path")},
+	"ssh-port":                {does: "the next pod's SSH is mapped to this port; argument: a port that is free by then", on: onCreate, out: outcome{pass: true}, arg: onPort, check: needs("a port")},
+	"ssh-other-key":           {does: "the next pod's SSH shows another host key than it was given", on: onCreate, out: bending(func(k *knobs) { k.image.otherKey = true })},
+	"ssh-refuses-key":         {does: "the next pod's SSH accepts no key", on: onCreate, out: bending(func(k *knobs) { k.image.refuses = true })},
 	"secret-unresolved":       {does: "the next pod gets placeholders instead of secrets", on: onCreate, out: bending(func(k *knobs) { k.unresolved = true })},
 
 	// Reading, listing, deleting pods, and their logs.
@@ -91,6 +97,15 @@ var namedFaults = map[string]namedFault{
 func capacityOutcome() outcome {
 	r := noCapacity()
 	return outcome{status: http.StatusBadRequest, body: clone(r.body)}
+}
+
+func onPort(r *rule, arg string, _ *server) error {
+	n, err := strconv.ParseUint(arg, 10, 16)
+	if err != nil || n == 0 {
+		return fmt.Errorf("%q is no port", arg)
+	}
+	r.out.bend = func(k *knobs) { k.sshPort = int(n) }
+	return nil
 }
 
 func slowPull(r *rule, arg string, _ *server) error {

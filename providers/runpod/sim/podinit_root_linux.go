@@ -140,6 +140,9 @@ func (spec containerSpec) prepareRoot() error {
 			files["etc/shadow"] = text
 		}
 	}
+	if err := spec.whiteOut(upper); err != nil {
+		return err
+	}
 	if err := mkdir(filepath.Join(upper, "root"), 0o700); err != nil {
 		return err
 	}
@@ -157,6 +160,33 @@ func (spec containerSpec) prepareRoot() error {
 		}
 		if err := os.WriteFile(path, []byte(text), mode); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// whiteOut marks programs of the machine as removed, the way a layer of an image
+// does that lies over another.
+func (spec containerSpec) whiteOut(upper string) error {
+	for _, dir := range filepath.SplitList(imagePath) {
+		real, err := filepath.EvalSymlinks(dir) // /bin may be a link
+		if err != nil {
+			continue
+		}
+		for _, name := range spec.Lacks {
+			at := filepath.Join(upper, real, name)
+			if _, err := os.Lstat(filepath.Join(real, name)); err != nil {
+				continue
+			}
+			if _, err := os.Lstat(at); err == nil {
+				continue // hidden before, or installed since
+			}
+			if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+				return err
+			}
+			if err := unix.Mknod(at, unix.S_IFCHR, 0); err != nil {
+				return fmt.Errorf("hide %s: %w", name, err)
+			}
 		}
 	}
 	return nil

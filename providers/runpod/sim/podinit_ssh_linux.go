@@ -2,6 +2,8 @@ package sim
 
 import (
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -26,7 +28,7 @@ func (h *holder) startSSH() error {
 		return err
 	}
 	defer r.Close()
-	small := containerSpec{Root: h.spec.Root, SSHEnv: h.spec.SSHEnv}
+	small := containerSpec{Root: h.spec.Root, SSHEnv: h.spec.SSHEnv, OtherKey: h.spec.OtherKey, Refuses: h.spec.Refuses}
 	go func() {
 		_ = json.NewEncoder(w).Encode(small)
 		_ = w.Close()
@@ -94,6 +96,18 @@ func sshConfig(spec containerSpec) (sshd.Config, error) {
 	if err != nil {
 		return sshd.Config{}, fmt.Errorf("authorized keys: %w", err)
 	}
+	if spec.OtherKey {
+		if signer, err = newKey(); err != nil {
+			return sshd.Config{}, err
+		}
+	}
+	if spec.Refuses {
+		stranger, err := newKey()
+		if err != nil {
+			return sshd.Config{}, err
+		}
+		keys = ssh.MarshalAuthorizedKey(stranger.PublicKey())
+	}
 	shell := "/bin/sh"
 	if bash, err := exec.LookPath("bash"); err == nil {
 		shell = bash
@@ -102,6 +116,15 @@ func sshConfig(spec containerSpec) (sshd.Config, error) {
 		HostKey: signer, AuthorizedKeys: keys, Env: spec.SSHEnv, Shell: shell,
 		Dir: filepath.Join(spec.Root, "root"),
 	}, nil
+}
+
+// newKey makes a key that nobody expects.
+func newKey() (ssh.Signer, error) {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	return ssh.NewSignerFromKey(key)
 }
 
 // gate is a listener whose connections come from elsewhere.

@@ -140,7 +140,7 @@ func (s *server) live(ctx context.Context, p *pod, pull bool) {
 	if pull {
 		p.log.system("Status: Downloaded newer image for %s", p.req.Image)
 	}
-	fwd, err := newForwarder()
+	fwd, err := newForwarder(p.knobs.sshPort)
 	if err != nil {
 		p.log.system("error creating container: %v", err)
 		return

@@ -1,0 +1,43 @@
+# shellcheck shell=sh disable=SC2154,SC2034
+# Answers lines of standard input, for as long as there are any:
+#
+#	look LOG_AT LOG_MAX METRICS_AT METRICS_MAX DISK   see ob_look
+#	write FILE TEXT     replaces a file by one line: "done" or "failed WHY"
+#	read FILE AT MAX    as ob_chunk does, and "end"
+#
+# Files are named below the run's directory.
+umask 077
+
+ob_replace() {
+	[ -d "${1%/*}" ] || mkdir -p "${1%/*}" || return 1
+	printf '%s\n' "$2" >"$1.$$.tmp" && mv -f "$1.$$.tmp" "$1"
+}
+
+while read -r ob_call ob_file ob_text; do
+	case $ob_call in
+	look)
+		# shellcheck disable=SC2086
+		set -- "$ob_file" $ob_text
+		ob_log_at=$1
+		ob_log_max=$2
+		ob_metrics_at=$3
+		ob_metrics_max=$4
+		ob_disk=$5
+		ob_look </dev/null || exit 1
+		;;
+	write)
+		if ob_said=$(ob_replace "$ob_run/$ob_file" "$ob_text" 2>&1 </dev/null); then
+			printf 'done\n'
+		else
+			printf 'failed %s\n' "$(printf '%s' "$ob_said" | tr '\n' ' ')"
+		fi
+		;;
+	read)
+		# shellcheck disable=SC2086
+		set -- $ob_text
+		ob_chunk file "$ob_run/$ob_file" "$1" "$2" </dev/null
+		printf 'end\n'
+		;;
+	*) exit 1 ;;
+	esac
+done

@@ -1,0 +1,156 @@
+package job
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/overbrainer/overbrainer/internal/remote"
+)
+
+// shell is a shell on the pod that stays and answers lines: see serve.sh. A
+// shell of its own for each of them would cost the pod a login, and the way there
+// and back three times.
+type shell struct {
+	in     *io.PipeWriter
+	out    *io.PipeReader
+	answer *bufio.Reader // of out
+	cancel context.CancelFunc
+	diskAt time.Time // when a look at the disk was last asked for
+
+	ended chan struct{} // closed when the shell has ended: how it did is in res and err
+	res   remote.Result
+	err   error
+}
+
+// ask has the pod's shell answer a line, which read takes in. The shell is
+// started where there is none, and given up when its answer cannot be read.
+func (p *Pod) ask(ctx context.Context, what string, line func(*shell) string, read func(*bufio.Reader) error) error {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("%s: %w", what, inTime(ctx.Err()))
+	}
+	if p.shell == nil {
+		p.shell = p.newShell()
+	}
+	err := p.shell.ask(ctx, line(p.shell), read)
+	if err != nil {
+		err = p.shell.broken(ctx, what, err)
+		p.shell.close()
+		p.shell = nil
+	}
+	return err
+}
+
+func (p *Pod) newShell() *shell {
+	// It outlives the call that starts it, and ends with the connection.
+	ctx, cancel := context.WithCancel(context.Background())
+	stdin, in := io.Pipe()
+	out, stdout := io.Pipe()
+	s := &shell{in: in, out: out, answer: bufio.NewReader(out), cancel: cancel, ended: make(chan struct{})}
+	command := remote.Command{
+		Script: p.script([]string{"ob_metrics", p.Metrics}, compact(libText)+compact(statusText)+compact(pollText)+compact(serveText)),
+		Stdin:  stdin,
+		Stdout: stdout,
+	}
+	go func() {
+		s.res, s.err = p.conn.Run(ctx, command)
+		_ = stdin.Close()
+		close(s.ended)
+		_ = stdout.Close()
+	}()
+	return s
+}
+
+func (s *shell) ask(ctx context.Context, line string, read func(*bufio.Reader) error) error {
+	stop := context.AfterFunc(ctx, s.close)
+	defer stop()
+	if _, err := io.WriteString(s.in, line+"\n"); err != nil {
+		return err
+	}
+	return read(s.answer)
+}
+
+// broken tells why an answer did not come: by the context, by the shell's end,
+// or by what it wrote.
+func (s *shell) broken(ctx context.Context, what string, err error) error {
+	cut := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe)
+	if cut {
+		select {
+		case <-s.ended:
+		case <-ctx.Done():
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: %w", what, inTime(ctx.Err()))
+	case !cut:
+		return &ProtocolError{What: what, Detail: err.Error()}
+	}
+	if err := outcome(what, s.res, s.err); err != nil {
+		return err
+	}
+	return &ProtocolError{What: what, Detail: "it is cut off"}
+}
+
+// close ends the shell: it reads the end of its input.
+func (s *shell) close() {
+	s.cancel()
+	_ = s.in.Close()
+	_ = s.out.Close()
+}
+
+// write replaces a small file below the run's directory by a line of text. Names
+// and texts are ours.
+func (p *Pod) write(ctx context.Context, name, text string) error {
+	what := "writing " + name + " on the pod"
+	var said string
+	err := p.ask(ctx, what, func(*shell) string { return "write " + name + " " + text }, func(r *bufio.Reader) (err error) {
+		f := frames{r: r}
+		if said, err = f.line(); err == nil && said != "done" && !strings.HasPrefix(said, "failed ") {
+			return fmt.Errorf("%q", shorten([]byte(said)))
+		}
+		return err
+	})
+	if why, failed := strings.CutPrefix(said, "failed "); err == nil && failed {
+		return &ScriptError{What: what, Exit: 1, Text: shorten([]byte(why))}
+	}
+	return err
+}
+
+// read gives at most limit bytes of a file below the run's directory, from its
+// beginning, or with fromEnd its last ones. A missing file is empty.
+func (p *Pod) read(ctx context.Context, name string, limit int64, fromEnd bool) ([]byte, error) {
+	at := int64(0)
+	if fromEnd {
+		at = -limit
+	}
+	var data []byte
+	err := p.ask(ctx, "reading "+name+" on the pod",
+		func(*shell) string { return fmt.Sprintf("read %s %d %d", name, at, limit) },
+		func(r *bufio.Reader) (err error) {
+			f := frames{r: r, room: limit}
+			line, err := f.line()
+			if err != nil {
+				return err
+			}
+			fields := strings.Fields(line)
+			if len(fields) != 4 || fields[0] != "file" {
+				return fmt.Errorf("%q", shorten([]byte(line)))
+			}
+			if data, _, err = f.part(fields[1:]); err != nil {
+				return err
+			}
+			if line, err = f.line(); err == nil && line != "end" {
+				return fmt.Errorf("%q where it should end", shorten([]byte(line)))
+			}
+			return err
+		})
+	return data, err
+}
