@@ -127,7 +127,7 @@ func TestResultsThatChange(t *testing.T) {
 						if tt.quiet(p) || !holds(m.Files, "output/growing") {
 							return nil
 						}
-						return &mismatchError{[]string{"output/growing"}, errors.New("it changed")}
+						return &changedError{[]string{"output/growing"}, errors.New("it changed")}
 					}
 				}
 				out := w.apply(oneRun(spec()), Options{})

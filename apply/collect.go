@@ -49,21 +49,17 @@ func (r *runner) collect(e ending) (collected, error) {
 				got, here, err = r.collectOnce(e, u.left, &known, progress)
 				finish()
 				first = cmp.Or(first, known)
-				if !errors.Is(err, ErrMismatch) {
+				var changed *changedError
+				if !errors.As(err, &changed) {
 					return here, err
 				}
 				known = nil // it is none of what there is now
-				if gaveUp = !u.again(err); gaveUp || r.machine == nil {
+				if gaveUp = !u.again(changed); gaveUp || r.machine == nil {
 					return here, err
 				}
 			}
 		},
-		final: func(err error) bool {
-			if errors.Is(err, ErrMismatch) {
-				return gaveUp
-			}
-			return !again(err)
-		},
+		final: func(err error) bool { return gaveUp || !again(err) },
 	})
 	if err == nil {
 		if err = u.error(); err != nil {
@@ -125,7 +121,7 @@ func turnedAway(err error) bool {
 // ErrNoSpace says that there is too little room here for the results.
 var ErrNoSpace = errors.New("no space left here")
 
-// ErrMismatch says that a file is not what the pod said it was.
+// ErrMismatch says that a file did not arrive as it lies on the pod.
 var ErrMismatch = errors.New("a file does not have the digest that the pod gave")
 
 // ErrNoJob says that no job was ever started in the run's directory on the pod:
@@ -134,7 +130,7 @@ var ErrNoJob = errors.New("the run's directory on the pod holds nothing of a job
 
 // again reports whether another try may help.
 func again(err error) bool {
-	return !errors.Is(err, ErrNoSpace) && !errors.Is(err, ErrNoJob)
+	return !errors.Is(err, ErrNoSpace) && !errors.Is(err, ErrMismatch) && !errors.Is(err, ErrNoJob)
 }
 
 // collectOnce makes one try, at all but what it is told to leave out. here is how many bytes of the results it saw here

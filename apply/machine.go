@@ -163,9 +163,9 @@ func (m *sshMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, e
 	var changed *job.ChangedError
 	switch {
 	case errors.As(err, &changed):
-		err = &mismatchError{changed.Paths, err}
+		err = &changedError{changed.Paths, err}
 	case errors.As(err, &wrong):
-		err = &mismatchError{[]string{wrong.Path}, err}
+		err = fmt.Errorf("%w: %w", ErrMismatch, err)
 	case errors.As(err, &full):
 		err = fmt.Errorf("%w: %w", ErrNoSpace, err)
 	}

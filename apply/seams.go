@@ -128,8 +128,8 @@ type Machine interface {
 	// their digests; ErrNoJob where no job was ever started.
 	Manifest(ctx context.Context, globs, always []string) (Manifest, error)
 	// Collect brings the files home and verifies them; nothing gets its final
-	// name before everything was verified. Errors match ErrNoSpace or ErrNoJob
-	// where another try would not help, ErrMismatch where it takes a new list.
+	// name before everything was verified. Errors match ErrNoSpace, ErrMismatch
+	// or ErrNoJob where another try would not help.
 	Collect(ctx context.Context, c CollectRequest) (Manifest, error)
 	MarkRetrieved(ctx context.Context) error
 	MarkSeen(ctx context.Context) error

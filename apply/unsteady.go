@@ -2,20 +2,16 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/overbrainer/overbrainer/plan"
 )
 
-// mismatchError is a transfer in which files were not what the pod had listed.
-type mismatchError struct {
+// changedError is a transfer in which files changed on the pod.
+type changedError struct {
 	paths []string
-	err   error
+	error
 }
-
-func (m *mismatchError) Error() string   { return ErrMismatch.Error() + ": " + m.err.Error() }
-func (m *mismatchError) Unwrap() []error { return []error{ErrMismatch, m.err} }
 
 // steadyTries is how often results that change are tried again once what the job
 // left behind was ended, before those that still do are left out.
@@ -34,12 +30,7 @@ type unsteady struct {
 }
 
 // again reports whether to try once more, by a new list, after a wait.
-func (u *unsteady) again(err error) bool {
-	var m *mismatchError
-	var paths []string
-	if errors.As(err, &m) {
-		paths = m.paths
-	}
+func (u *unsteady) again(err *changedError) bool {
 	r := u.r
 	now := r.now()
 	switch {
@@ -55,14 +46,14 @@ func (u *unsteady) again(err error) bool {
 	case u.ended && u.tries < steadyTries:
 		u.tries++
 	case u.ended:
-		if len(paths) == 0 || len(u.left) >= 1000 {
+		if len(u.left) >= 1000 {
 			return false
 		}
-		u.left = append(u.left, paths...)
+		u.left = append(u.left, err.paths...)
 	}
-	err = r.s.sleep(u.wait)
+	rested := r.s.sleep(u.wait)
 	u.wait = min(2*u.wait, r.t.ReconnectMax)
-	return err == nil
+	return rested == nil
 }
 
 // error is what to say where something was left out, nil otherwise.

@@ -3,6 +3,7 @@ package job
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/overbrainer/overbrainer/internal/remote"
@@ -66,4 +67,29 @@ func (p *Pod) unchanged(ctx context.Context, files []remote.File) error {
 		return &ChangedError{Paths: changed}
 	}
 	return nil
+}
+
+// whyWrong tells a file that changed on the pod from one that did not arrive as
+// it lies there, where a transfer failed because of what a file holds.
+func (p *Pod) whyWrong(ctx context.Context, m Manifest, err error) error {
+	var wrong *remote.VerifyError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	changed := &ChangedError{Paths: []string{wrong.Path}}
+	own, moved := m.apart(m.Files)
+	for _, was := range append(own, moved...) {
+		if was.Path != wrong.Path {
+			continue
+		}
+		now, lost := p.hashes(ctx, []string{was.Path})
+		var gone *ProtocolError
+		switch {
+		case errors.As(lost, &gone), lost == nil && now[0] != was:
+			return changed
+		case lost != nil:
+			return lost
+		}
+	}
+	return err
 }

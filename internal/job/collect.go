@@ -106,7 +106,7 @@ func (p *Pod) fetch(ctx context.Context, c Collect, m Manifest) error {
 	}
 	pull, copies := twins(m.Files, todo)
 	if err := p.pull(ctx, c, m, pull); err != nil {
-		return err
+		return p.whyWrong(ctx, m, err)
 	}
 	if !c.Running {
 		own, moved := m.apart(todo)

@@ -444,3 +444,29 @@ func TestTakenNamesComeHomeElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestWhyAFileIsWrong: one that changed on the pod is told from one that did not
+// arrive as it lies there.
+func TestWhyAFileIsWrong(t *testing.T) {
+	m := machine{name: "sh", sh: "/bin/sh", path: os.Getenv("PATH")}
+	for name, tt := range map[string]struct {
+		during  func(p *testPod)
+		changed bool
+	}{
+		"did not arrive": {func(*testPod) {}, false},
+		"changed":        {func(p *testPod) { p.put("output/model.bin", "other") }, true},
+		"went away":      {func(p *testPod) { _ = os.Remove(filepath.Join(p.dir, "output/model.bin")) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, c := results(t, m)
+			p.conn.wrong = "output/model.bin"
+			p.conn.after = func(remote.Pull) { tt.during(p) }
+			_, err := p.Collect(t.Context(), c)
+			var changed *ChangedError
+			var wrong *remote.VerifyError
+			if errors.As(err, &changed) != tt.changed || errors.As(err, &wrong) == tt.changed {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
