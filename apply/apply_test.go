@@ -211,6 +211,32 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// TestRunDirectoryThatCannotBeMade: the run has ended, nothing is being made
+// ready, and the next apply begins another one.
+func TestRunDirectoryThatCannotBeMade(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		runs := filepath.Join(w.dir, "runs")
+		if err := os.RemoveAll(runs); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(runs, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out := w.apply(oneRun(spec()), Options{})
+		run := w.run("run.train")
+		if out.Class == OK || !run.Phase.Ended() || run.Reason != state.LaunchFailed || !strings.Contains(run.Message, "directory cannot be made") || len(w.mem.Creates()) > 0 {
+			t.Errorf("class %d, %s %s: %s", out.Class, run.Phase, run.Reason, run.Message)
+		}
+		if err := os.Remove(runs); err != nil {
+			t.Fatal(err)
+		}
+		if out := w.apply(planOf(plan.Rerun, oneSpec()), Options{}); out.Class != OK {
+			t.Errorf("%+v", out)
+		}
+		w.clean()
+	})
+}
+
 // TestDetachIsQuick: who leaves a job at work is gone at once, told what it is
 // that goes on, after an attach as well, and where nothing answers any more.
 func TestDetachIsQuick(t *testing.T) {

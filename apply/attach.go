@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
@@ -12,14 +11,11 @@ import (
 
 // Attach follows a run, by its address or run ID, to its end, as the apply
 // that started it would have done. Where another process follows it already it
-// only looks on.
+// looks on, and takes the run over where that process ends before the run does.
 func (e *Engine) Attach(ctx context.Context, name string, opt Options) (Outcome, error) {
 	return e.onRun(ctx, "attach", name, opt, func(r *runner) RunOutcome {
-		if r.unclaimed {
-			return r.observe("")
-		}
 		out := r.attach()
-		if r.run.Phase.Ended() {
+		if r.run.Phase.Ended() && !r.unclaimed {
 			r.s.settleOutputs()
 		}
 		return out
@@ -48,9 +44,11 @@ func (e *Engine) onRun(ctx context.Context, operation, name string, opt Options,
 		if err != nil {
 			return Outcome{}, err
 		}
-		if r.claim != nil {
-			defer s.claims.release(r.address)
-		}
+		defer func() {
+			if r.claim != nil { // from the start, or taken over meanwhile
+				s.claims.release(r.address)
+			}
+		}()
 		out := work(r)
 		s.mu.Lock()
 		s.outcome.Runs = append(s.outcome.Runs, out)
@@ -99,6 +97,8 @@ func (s *session) find(name string) (*runner, error) {
 func (r *runner) attach() RunOutcome {
 	run := r.run
 	switch {
+	case r.unclaimed:
+		return r.observe()
 	case r.beforeStart():
 		return r.failed(failf("not_started", "the job of run %s was not started yet", run.ID).at(r.address).hint("overbrainer apply goes on with it"))
 	case run.Phase.Ended() && (run.Pod == nil || run.Pod.Gone() || run.Retrieved):
@@ -107,54 +107,6 @@ func (r *runner) attach() RunOutcome {
 		return out
 	}
 	return r.goOn(nil)
-}
-
-// observe looks on while another process follows the run, and reports how it
-// ended.
-func (r *runner) observe(after string) RunOutcome {
-	if err := r.takeKey(); err != nil {
-		return r.failed(r.notOurKey(err))
-	}
-	r.phase("training", "another process follows the run; looking on%s", after)
-	if r.run.Pod == nil || r.run.Pod.Gone() {
-		return r.outcome()
-	}
-	w := r.follow()
-	switch w.end {
-	case leftAlone:
-		return r.detached(true)
-	case cannotGoOn:
-		return r.failed(w.err)
-	default:
-	}
-	r.closeMachine()
-	return r.awaitHolder()
-}
-
-// awaitHolder waits until the process that holds the run has written down its
-// end.
-func (r *runner) awaitHolder() RunOutcome {
-	for {
-		st, err := r.s.read()
-		if err != nil {
-			return r.failed(err)
-		}
-		run := findRun(st, r.address, r.run.ID)
-		if run == nil {
-			return r.outcome()
-		}
-		r.load(run)
-		if run.Phase.Ended() && (run.Retrieved || run.Pod == nil || run.Pod.Gone()) {
-			return r.outcome()
-		}
-		c, held := st.Claims[r.address]
-		if !held || !c.Expires.After(r.s.Now()) {
-			return r.outcome()
-		}
-		if err := r.s.sleep(r.t.JobPoll + time.Second/4); err != nil {
-			return r.detached(true)
-		}
-	}
 }
 
 // reachable checks that the run has a job on a pod and connects to it.
@@ -190,8 +142,20 @@ func (r *runner) notYet(verb string) error {
 	return e.hint("wait until it runs, or end it with its pod: interrupt %s, or overbrainer destroy -take-over -target=%s", who, plan.ShellWord(r.address))
 }
 
+// hasEnded says that the job of a run has ended, and of a pod that it still has
+// what ends that.
 func (r *runner) hasEnded(verb string) error {
-	return failf("not_running", "run %s has ended (%s): nothing to %s", r.run.ID, r.run.Phase, verb).at(r.address)
+	e := failf("not_running", "run %s has ended (%s): nothing to %s", r.run.ID, r.run.Phase, verb).at(r.address)
+	pod := r.run.Pod
+	if pod == nil || pod.Gone() {
+		return e
+	}
+	e.ID = pod.ID
+	remove := "overbrainer pod rm " + r.run.ID
+	if r.run.Retrieved || pod.State == state.PodDeleting {
+		return e.hint("its pod %s is still there, %s; %s ends it", pod.ID, podHour(pod), remove)
+	}
+	return e.hint("its results wait on pod %s, %s; %s brings them home and ends it, %s ends it with them", pod.ID, podHour(pod), r.command("attach"), remove)
 }
 
 func (r *runner) stopJob() RunOutcome {
@@ -213,8 +177,8 @@ func (r *runner) stopJob() RunOutcome {
 	}
 	r.emit(Event{Kind: EventSnapshot, Message: "asked the job to save itself and stop"})
 	if r.unclaimed {
-		out := r.observe("")
-		if out.Err == nil && out.State == string(state.Succeeded) && r.run.Message != "" && r.run.Message != succeededWords {
+		out := r.observe()
+		if r.unclaimed && out.Err == nil && out.State == string(state.Succeeded) && r.run.Message != "" && r.run.Message != succeededWords {
 			r.inDoubtOf(r.run.Message)
 		}
 		return calm(out)
@@ -261,7 +225,7 @@ func (r *runner) cancelJob() RunOutcome {
 	}
 	r.emit(Event{Kind: EventPhase, Phase: "ending", Message: "the job was cancelled"})
 	if r.unclaimed {
-		return calm(r.awaitHolder())
+		return calm(r.observe())
 	}
 	return calm(r.running())
 }

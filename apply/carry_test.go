@@ -1,12 +1,15 @@
 package apply
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/state"
 )
 
 // An upload survives what a download survives: a pod out of reach for a while,
@@ -80,4 +83,72 @@ func TestFilesThatWentAwayAreNamed(t *testing.T) {
 			t.Error("nothing is said")
 		}
 	})
+}
+
+// TestWhatCameOtherwiseIsTold: links to nothing, and results with names that are
+// taken here, end nothing, and somebody has to know.
+func TestWhatCameOtherwiseIsTold(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.job.left = []string{"output/best (it leads to no file and no directory)"}
+		w.job.moved = "renamed"
+		if out := w.apply(oneRun(spec()), Options{}); out.Class != OK {
+			t.Errorf("%+v", out)
+		}
+		if !w.said(EventWarning, "output/best (it leads to no file") {
+			t.Error("the link was not told of")
+		}
+		if !w.said(EventWarning, "are in "+w.run("run.train").Dir+"/renamed") {
+			t.Error("the names were not told of")
+		}
+		w.clean()
+	})
+}
+
+// TestResultsThatChange: results that something still writes are waited for;
+// then what the job left running is ended; what changes even then is left out,
+// and the pod waits with it.
+func TestResultsThatChange(t *testing.T) {
+	tests := []struct {
+		name  string
+		quiet func(p *fakePod) bool // whether nothing writes any more
+		ended bool                  // what was left running
+		rest  bool                  // only the rest comes
+	}{
+		{name: "come to rest", quiet: func(p *fakePod) bool { return time.Since(p.started) > 61*time.Minute }},
+		{name: "until it is ended", quiet: func(p *fakePod) bool { return p.marks["cancel"] > 0 }, ended: true},
+		{name: "for ever", quiet: func(*fakePod) bool { return false }, ended: true, rest: true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.job = fakeJob{length: time.Hour, files: map[string]string{"output/growing": "g", "output/still": "s"}}
+				w.boot = func(_ int, p *fakePod) {
+					p.listed = func(m Manifest) error {
+						if tt.quiet(p) || !holds(m.Files, "output/growing") {
+							return nil
+						}
+						return &changedError{[]string{"output/growing"}, errors.New("it changed")}
+					}
+				}
+				out := w.apply(oneRun(spec()), Options{})
+				run, p := w.run("run.train"), w.pod(1)
+				if ended := p.marks["cancel"] > 0; ended != tt.ended {
+					t.Errorf("ended %v", ended)
+				}
+				if _, err := os.Stat(filepath.Join(w.dir, run.Dir, "output/still")); err != nil {
+					t.Error(err)
+				}
+				if tt.rest {
+					if out.Class == OK || run.Retrieved || run.Pod.State != state.PodAwaiting || !strings.Contains(out.Runs[0].Message, "goes on writing to output/growing; everything else is in "+run.Dir) {
+						t.Errorf("class %d, retrieved %v: %s", out.Class, run.Retrieved, out.Runs[0].Message)
+					}
+					return
+				}
+				if out.Class != OK || !run.Retrieved {
+					t.Errorf("class %d, retrieved %v: %s", out.Class, run.Retrieved, out.Runs[0].Message)
+				}
+				w.clean()
+			})
+		})
+	}
 }

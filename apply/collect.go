@@ -21,6 +21,9 @@ const snapshotFile = "snapshot.json"
 // collected is what came home.
 type collected struct {
 	files []File
+	left  []string // links among the results that lead to nothing
+	moved string   // where results are whose names are taken here
+	saved *saved   // what a job that did not end well had saved
 	// missed says what should have come and is not there, reason what that
 	// makes of the run; "" where nothing is missing.
 	missed string
@@ -34,7 +37,7 @@ func (r *runner) collect(e ending) (collected, error) {
 	r.phase("retrieving", "fetching the results")
 	var got collected
 	var known, first *Manifest
-	var anew bool // something still wrote: once more, by a new list
+	u, gaveUp := &unsteady{r: r}, false
 	const failed = "the results could not be fetched"
 	until := r.graceEnd()
 	progress, finish := r.transfer("download")
@@ -42,19 +45,35 @@ func (r *runner) collect(e ending) (collected, error) {
 		failed:   failed,
 		patience: func(time.Time) time.Time { return until },
 		once: func() (here int64, err error) {
-			had := known
-			got, here, err = r.collectOnce(e, &known, progress)
-			finish()
-			first = cmp.Or(first, known)
-			if anew = errors.Is(err, ErrMismatch) && had != nil; anew {
-				known = nil
+			for {
+				got, here, err = r.collectOnce(e, u.left, &known, progress)
+				finish()
+				first = cmp.Or(first, known)
+				var changed *changedError
+				if !errors.As(err, &changed) {
+					return here, err
+				}
+				known = nil // it is none of what there is now
+				if gaveUp = !u.again(changed); gaveUp || r.machine == nil {
+					return here, err
+				}
 			}
-			return here, err
 		},
-		final: func(err error) bool { return !anew && !again(err) },
+		final: func(err error) bool { return gaveUp || !again(err) },
 	})
+	if err == nil {
+		if err = u.error(); err != nil {
+			return collected{}, err
+		}
+	}
 	if err == nil && first != nil {
 		r.warnOfGone(first.Files, got.files)
+	}
+	if err == nil && got.moved != "" {
+		r.warnf("results that are named like files of overbrainer's own are in %s/%s", r.run.Dir, got.moved)
+	}
+	if err == nil && len(got.left) > 0 {
+		r.warnf("links among the results lead to nothing that could be fetched: %s", someOf(got.left))
 	}
 	switch {
 	case err == nil, errors.Is(err, errInterrupted), errors.Is(err, ErrNoJob), podEnded(err):
@@ -102,7 +121,7 @@ func turnedAway(err error) bool {
 // ErrNoSpace says that there is too little room here for the results.
 var ErrNoSpace = errors.New("no space left here")
 
-// ErrMismatch says that a file is not what the pod said it was.
+// ErrMismatch says that a file did not arrive as it lies on the pod.
 var ErrMismatch = errors.New("a file does not have the digest that the pod gave")
 
 // ErrNoJob says that no job was ever started in the run's directory on the pod:
@@ -114,9 +133,9 @@ func again(err error) bool {
 	return !errors.Is(err, ErrNoSpace) && !errors.Is(err, ErrMismatch) && !errors.Is(err, ErrNoJob)
 }
 
-// collectOnce makes one try. here is how many bytes of the results it saw here
+// collectOnce makes one try, at all but what it is told to leave out. here is how many bytes of the results it saw here
 // at the end, known the list of them once there is one.
-func (r *runner) collectOnce(e ending, known **Manifest, progress func(done, total int64)) (got collected, here int64, err error) {
+func (r *runner) collectOnce(e ending, without []string, known **Manifest, progress func(done, total int64)) (got collected, here int64, err error) {
 	ctx, cancel := r.s.breakable()
 	defer cancel()
 	job := r.run.Job
@@ -124,6 +143,14 @@ func (r *runner) collectOnce(e ending, known **Manifest, progress func(done, tot
 	if e.snapshot != nil {
 		request.Globs = append(request.Globs, globLiteral(e.snapshot.Path)+"/**")
 		request.Always = append(request.Always, snapshotFile)
+	}
+	kept := r.lookForSaved(ctx, e)
+	if kept != nil {
+		request.Globs = append(request.Globs, globLiteral(kept.snapshot.Path)+"/**", globLiteral(kept.snapshot.Path))
+		request.Always = append(request.Always, snapshotFile)
+	}
+	for _, path := range without {
+		request.Globs = append(request.Globs, "!"+globLiteral(path))
 	}
 	request.Progress = func(done, total int64) {
 		here = done
@@ -136,7 +163,11 @@ func (r *runner) collectOnce(e ending, known **Manifest, progress func(done, tot
 		}
 		return collected{}, here, err
 	}
-	got.files = r.maskKept(manifest.Files)
+	got.files, got.left = r.maskKept(manifest.Files), manifest.Left
+	got.moved = manifest.Moved
+	if kept != nil && holds(manifest.Files, kept.snapshot.Path) {
+		got.saved = kept
+	}
 	switch {
 	case e.snapshot != nil && !holds(manifest.Files, e.snapshot.Path):
 		got.reason = state.InvalidSnapshot
@@ -223,6 +254,9 @@ func (r *runner) settleResults(e ending, got collected) error {
 			}
 			run.Snapshot = &snap
 		}
+		if got.saved != nil {
+			got.saved.note(r, run)
+		}
 	})
 	r.saveResult(got.files)
 	if err != nil || got.missed != "" {
@@ -251,13 +285,16 @@ func missedWords(globs, others []string) string {
 	if len(others) == 0 {
 		return text + "; the job left no file"
 	}
+	return text + "; there were " + someOf(others)
+}
+
+// someOf names the first of many.
+func someOf(all []string) string {
 	const most = 10
-	shown := others
-	more := ""
-	if len(shown) > most {
-		shown, more = shown[:most], fmt.Sprintf(" and %d more", len(others)-most)
+	if len(all) <= most {
+		return strings.Join(all, ", ")
 	}
-	return text + "; there were " + strings.Join(shown, ", ") + more
+	return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), len(all)-most)
 }
 
 func podID(run *state.Run) string {

@@ -63,11 +63,12 @@ func (u usage) full() bool {
 
 // warnLevel is the threshold to warn of now, 0 for none.
 func (u usage) warnLevel(before int) int {
-	level := int(u.percent()) / diskWarnStep * diskWarnStep
+	// A volume may hold more than is reckoned to be usable.
+	level := min(100, int(u.percent())/diskWarnStep*diskWarnStep)
 	if level < diskWarn || level <= before {
 		return 0
 	}
-	return min(level, 100)
+	return level
 }
 
 // grownSize is the next size of a volume in GB: half as much again, at least
@@ -134,7 +135,7 @@ func (d *diskWatch) take(f *follower, m Disk, ok bool, now time.Time) {
 	r := f.r
 	if !ok || r.run.Pod.VolumeID != "" && m.VolumeUsed < 0 {
 		if d.unmeasured++; d.unmeasured == 3 {
-			r.warnf("the disk of the pod cannot be measured")
+			r.warnf("%s cannot be measured", r.diskName())
 		}
 		return
 	}
@@ -167,7 +168,7 @@ func (d *diskWatch) judge(f *follower, u usage, now time.Time) {
 	r := f.r
 	if level := u.warnLevel(d.warned); level > 0 {
 		d.warned = level
-		r.warnf("the disk of the pod is %.0f %% full (%s of %s)", u.percent(), size(u.used), size(u.capacity))
+		r.warnf("%s is %.0f %% full (%s of %s)", r.diskName(), u.percent(), size(u.used), size(u.capacity))
 	}
 	if d.pendingGB > 0 {
 		d.settle(f, now)
@@ -242,7 +243,7 @@ func (d *diskWatch) stop(f *follower) {
 	if r.run.Job.SnapshotPath == "" {
 		if !d.asked {
 			d.asked = true
-			r.warnf("the disk of the pod is nearly full and the job cannot save itself; it may fail")
+			r.warnf("%s is nearly full and the job cannot save itself; it may fail", r.diskName())
 		}
 		return
 	}
@@ -250,6 +251,14 @@ func (d *diskWatch) stop(f *follower) {
 		d.asked = true
 		r.emit(Event{Kind: EventSnapshot, Message: "asked for a snapshot: the disk is nearly full"})
 	}
+}
+
+// diskName names the disk that the run's directory is on.
+func (r *runner) diskName() string {
+	if r.run.Pod != nil && r.run.Pod.VolumeID != "" {
+		return "the network volume " + r.run.Pod.VolumeID
+	}
+	return "the disk of the pod"
 }
 
 // diskWords says which disk was nearly full, and what gives the next run room.

@@ -20,6 +20,8 @@ type ending struct {
 	message  string
 	exit     *int
 	snapshot *state.Snapshot
+	// proof is what the job said it had saved, whatever became of it.
+	proof *state.Snapshot
 	// doubt: it counts as a success, and may not be one.
 	doubt bool
 }
@@ -55,7 +57,7 @@ const succeededWords = "the job succeeded"
 // nothing that was required is missing.
 func judge(f facts, job state.Job) ending {
 	code := f.exit
-	e := ending{phase: state.Failed}
+	e := ending{phase: state.Failed, proof: f.proof}
 	if f.state == JobExited {
 		e.exit = &code
 	}

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,44 +18,6 @@ func (r *runner) cutOff(reason state.Reason, why string) RunOutcome {
 	message := r.limitMessage(reason)
 	err := r.remove(why, "client")
 	r.finish(state.Failed, reason, message+r.savedWords())
-	if err == nil {
-		r.tidy()
-	}
-	return r.done(err)
-}
-
-// vanished ends a run whose pod is proven gone, by the bound that had passed.
-func (r *runner) vanished() RunOutcome {
-	now := r.now()
-	_, said := r.guardSaid()
-	grace := spanWords(r.run.Bounds.RetrieveGrace)
-	by, reason, message := "unknown", state.Lost, fmt.Sprintf("pod %s is gone and nobody here deleted it: somebody else did, or the job had ended and its own guard ended it, after retrieve_grace = %s without anybody who fetched the results", podID(r.run), grace)
-	switch limit := r.limitPassed(now); {
-	case limit == "cost" || said == "cost_cap":
-		by, reason, message = "watchdog", state.CostCap, r.limitMessage(state.CostCap)
-	case limit == "time" || said == "deadline":
-		by, reason, message = "watchdog", state.TimeLimit, r.limitMessage(state.TimeLimit)
-	case said == "abandoned":
-		by, message = "watchdog", fmt.Sprintf("pod %s ended itself: its job had ended, and the results waited longer than retrieve_grace = %s", podID(r.run), grace)
-	case said != "":
-		by, message = "watchdog", fmt.Sprintf("pod %s ended itself (%s)", podID(r.run), said)
-	}
-	if r.run.Phase.Ended() { // its job had ended, its results were not fetched
-		reason, message = r.run.Reason, r.run.Message
-		by = "watchdog"
-		if message != "" {
-			message += "; "
-		}
-		message += "the pod ended itself before the results were fetched"
-		if r.run.Phase == state.Succeeded {
-			reason = state.Lost
-		}
-	}
-	until := r.unseenEnd()
-	r.closeMachine()
-	r.stopLogs()
-	err := r.recordGone(by, until)
-	r.finishAt(r.jobEndBefore(until), state.Failed, reason, message+r.savedWords())
 	if err == nil {
 		r.tidy()
 	}
@@ -82,12 +45,16 @@ func (r *runner) anewWords(what string) string {
 // takenAway ends a run whose pod the provider has ended; what is left of it
 // still costs something and is deleted.
 func (r *runner) takenAway(why error) RunOutcome {
-	message := fmt.Sprintf("the provider ended pod %s: %v", podID(r.run), why)
+	cause := why.Error()
+	if e := (*Error)(nil); errors.As(why, &e) {
+		cause = e.Message // the address stands before all of it, and the pod is deleted now
+	}
+	message := fmt.Sprintf("the provider ended pod %s: %s", podID(r.run), cause)
 	reason := state.TakenAway
 	if r.run.Phase.Ended() && r.run.Reason != "" {
 		reason = r.run.Reason
 		message = r.run.Message + "; " + message + " before the results were fetched"
-	} else if limit := r.limitPassed(r.now()); limit == "cost" {
+	} else if limit, _ := r.limitPassed(r.now()); limit == "cost" {
 		reason = state.CostCap
 	} else if limit == "time" {
 		reason = state.TimeLimit

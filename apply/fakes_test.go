@@ -114,10 +114,13 @@ type fakeJob struct {
 	metrics string
 	// snapshot: it saves itself when asked, at this step; 0: it does not.
 	snapshot int64
-	unsaved  bool   // it says that it saved itself, and there is no checkpoint
-	obeys    bool   // it ends when asked and leaves no snapshot
-	badProof string // it leaves a proof of which this is wrong
-	hang     bool   // it never ends by itself
+	unsaved  bool     // it says that it saved itself, and there is no checkpoint
+	obeys    bool     // it ends when asked and leaves no snapshot
+	badProof string   // it leaves a proof of which this is wrong
+	badEnd   int      // it ends so after it saved itself
+	hang     bool     // it never ends by itself
+	left     []string // links among its results that lead to nothing
+	moved    string   // where results with taken names are
 }
 
 // fakePod is one machine.
@@ -149,6 +152,7 @@ type fakePod struct {
 	launch    LaunchRequest
 	collects  int
 	collect   func(n int) error
+	listed    func(m Manifest) error // why what was listed did not come
 	capAt     time.Time
 	volumeGB  int
 	disk      Disk
@@ -166,7 +170,7 @@ func (p *fakePod) state(now time.Time) (JobState, int) {
 	case !p.cancelled.IsZero():
 		return JobCancelled, 0
 	case p.asked != "" && (p.job.snapshot > 0 || p.job.obeys || p.job.badProof != "") && !now.Before(p.askedAt.Add(time.Minute)):
-		return JobExited, 0
+		return JobExited, p.job.badEnd
 	case !p.job.hang && !now.Before(p.started.Add(p.job.length)):
 		return JobExited, p.job.exit
 	}
@@ -321,7 +325,7 @@ func (m fakeMachine) Manifest(_ context.Context, globs, always []string) (Manife
 }
 
 func (m fakeMachine) manifest(globs, always []string) Manifest {
-	var out Manifest
+	out := Manifest{Left: m.job.left, Moved: m.job.moved}
 	for _, name := range sortedKeys(m.job.files) {
 		if glob.Match(globs, name) {
 			out.Files = append(out.Files, fileOf(name, m.job.files[name]))
@@ -358,6 +362,11 @@ func (m fakeMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, e
 	if !c.Running {
 		files["job.log"], files["metrics.jsonl"] = m.job.log, m.job.metrics
 		list.Files = append(list.Files, fileOf("job.log", m.job.log), fileOf("metrics.jsonl", m.job.metrics))
+	}
+	if m.listed != nil {
+		if err := m.listed(list); err != nil {
+			return list, err
+		}
 	}
 	for _, f := range list.Files {
 		path := filepath.Join(c.Dir, filepath.FromSlash(f.Path))

@@ -21,6 +21,7 @@ const (
 	podDead             // the provider ended it
 	leftAlone           // the user interrupted: the job goes on
 	takenOver           // another process works on the address now
+	holderGone          // no process works on the address that is only looked at
 	cannotGoOn          // an error that waiting does not mend
 )
 
@@ -47,6 +48,7 @@ type follower struct {
 	refusals    int
 	refusedAt   time.Time
 	lookedAt    time.Time // at the pod through the provider
+	heldAt      time.Time // the last look for who holds the run, while looking on
 	deadLooks   int
 	guard       guard
 	snapshots   snapshotWatch
@@ -67,11 +69,13 @@ func (r *runner) follow() watched {
 		return watched{end: cannotGoOn, err: failf("local_files", "%v", err).at(r.address).because(err)}
 	}
 	defer t.close()
+	t.shown = r.shown
 	now := r.now()
-	f := &follower{r: r, ctx: ctx, tail: t, started: now, progressAt: now, lookedAt: now, backoff: r.t.Reconnect, observing: r.unclaimed}
+	f := &follower{r: r, ctx: ctx, tail: t, started: now, progressAt: now, lookedAt: now, heldAt: now, backoff: r.t.Reconnect, observing: r.unclaimed}
 	r.captureLogs(r.run.Pod.ID)
 	w := f.watch()
 	f.checkpoints.take(f)
+	r.shown = t.next.Log - int64(len(t.pending))
 	r.keepMetrics(t)
 	return w
 }
@@ -88,6 +92,9 @@ func (f *follower) watch() watched {
 				return watched{end: takenOver}
 			default:
 			}
+		}
+		if f.holderLeft() {
+			return watched{end: holderGone}
 		}
 		if w, done := f.look(); done {
 			return w

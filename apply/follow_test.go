@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -190,6 +191,44 @@ func TestNotRetrievedIsFinishedLater(t *testing.T) {
 	})
 }
 
+// TestTakenAwayIsToldOnce: in its own words, without advice that is void by then.
+func TestTakenAwayIsToldOnce(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.job.hang = true
+		w.apply(oneRun(spec()), Options{Detach: true})
+		w.mem.SetPod(w.mem.Pods()[0].ID, func(p *providers.Pod) { p.Status = providers.Exited })
+		out, err := w.engine().Cancel(t.Context(), "run.train", Options{})
+		run := w.run("run.train")
+		if err != nil || run.Reason != state.TakenAway || strings.Contains(run.Message, "run.train") || strings.Contains(run.Message, "pod rm") || !strings.Contains(run.Message, "it is EXITED") {
+			t.Errorf("%v %+v: %q", err, out, run.Message)
+		}
+		w.clean()
+	})
+}
+
+// TestEndThatNobodySaw: a job that is found lost has not run until somebody
+// looked, but as long as it was allowed to.
+func TestEndThatNobodySaw(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.job.hang = true
+		s := spec()
+		s.Cap.MaxHours = 1
+		w.apply(oneRun(s), Options{Detach: true})
+		time.Sleep(30 * time.Minute)
+		w.pod(1).mu.Lock()
+		w.pod(1).lost = true
+		w.pod(1).mu.Unlock()
+		time.Sleep(90 * time.Minute)
+		if _, err := w.engine().Attach(t.Context(), "run.train", Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if run := w.run("run.train"); run.Reason != state.Lost || run.Seconds > 3600 || run.Seconds < 1800 {
+			t.Errorf("%s after %g s: %s", run.Reason, run.Seconds, run.Message)
+		}
+		w.clean()
+	})
+}
+
 func TestAbandonedPodExplainsItself(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.job.exit = 7
@@ -317,6 +356,18 @@ func TestStop(t *testing.T) {
 			}
 		})
 	})
+	t.Run("a run whose pod still bills", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			w.job.files = map[string]string{"result/model.bin": "x"} // the outputs match nothing
+			w.apply(oneRun(spec()), Options{})
+			for _, end := range []func(context.Context, string, Options) (Outcome, error){w.engine().Stop, w.engine().Cancel} {
+				out, _ := end(t.Context(), "run.train", Options{})
+				if text := out.Runs[0].Err.Error(); !strings.Contains(text, "results wait on pod "+w.mem.Pods()[0].ID+", at $") || !strings.Contains(text, "run attach run.train brings them home") || !strings.Contains(text, "pod rm "+w.run("run.train").ID) {
+					t.Errorf("it says %q", text)
+				}
+			}
+		})
+	})
 	t.Run("a job that cannot save itself", func(t *testing.T) {
 		in(t, func(t *testing.T, w *world) {
 			w.job.hang = true
@@ -327,6 +378,65 @@ func TestStop(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestWhatAJobSavedComesHome: a job that did not end well leaves the newest of
+// its checkpoints here, outside the outputs as well; one that said it had saved
+// itself leaves it to start from.
+func TestWhatAJobSavedComesHome(t *testing.T) {
+	const dir = "output/checkpoint-40"
+	for _, tt := range []struct {
+		name   string
+		job    fakeJob
+		stop   bool
+		reason state.Reason
+		from   int64 // 0: nothing to start from
+		home   bool
+	}{
+		{"invalid proof", fakeJob{badProof: "its step is no whole number"}, true, state.InvalidSnapshot, 40, true},
+		{"saved and crashed", fakeJob{snapshot: 40, badEnd: 1}, true, state.ExitCode, 40, true},
+		{"crashed", fakeJob{exit: 1}, false, state.ExitCode, 0, true},
+		{"ignored the request", fakeJob{hang: true}, true, state.UserStopped, 0, true},
+		{"succeeded", fakeJob{}, false, state.NoReason, 0, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				s := spec()
+				s.Outputs = []string{"output/**", "!output/checkpoint-*/**"}
+				s.Snapshot = &plan.SnapshotSpec{Path: "output/checkpoint-{step}", GraceS: 1800}
+				w.job = tt.job
+				w.job.length, w.job.files = time.Hour, map[string]string{"output/model.bin": "half", "output/checkpoint-9/state": "old", dir + "/state": "new"}
+				w.boot = func(_ int, p *fakePod) { p.disk = Disk{CheckpointStep: 40} }
+				w.apply(oneRun(s), Options{Detach: true})
+				time.Sleep(5 * time.Minute)
+				e := w.engine()
+				work := e.Attach
+				if tt.stop {
+					work = e.Stop
+				}
+				if _, err := work(t.Context(), "run.train", Options{}); err != nil {
+					t.Fatal(err)
+				}
+				run := w.run("run.train")
+				if run.Reason != tt.reason || !run.Retrieved {
+					t.Errorf("%s %s, retrieved %v: %s", run.Phase, run.Reason, run.Retrieved, run.Message)
+				}
+				_, err := os.Stat(filepath.Join(w.dir, run.Dir, dir, "state"))
+				if (err == nil) != tt.home || strings.Contains(run.Message, run.Dir+"/"+dir) != tt.home {
+					t.Errorf("%v: %s", err, run.Message)
+				}
+				if _, err := os.Stat(filepath.Join(w.dir, run.Dir, "output/checkpoint-9")); err == nil {
+					t.Error("an older checkpoint came, too")
+				}
+				switch {
+				case tt.from == 0 && run.Snapshot != nil,
+					tt.from > 0 && (run.Snapshot == nil || run.Snapshot.Step != tt.from || run.Snapshot.Path != dir || !run.Snapshot.Local || run.Snapshot.At.IsZero()):
+					t.Errorf("to start from: %+v", run.Snapshot)
+				}
+				w.clean()
+			})
+		})
+	}
 }
 
 func TestCancel(t *testing.T) {

@@ -29,7 +29,9 @@ type tail struct {
 	readOnly    bool
 
 	// next is where the next read begins on the pod.
-	next    Offsets
+	next Offsets
+	// shown is up to where on the pod the log's lines were told before.
+	shown   int64
 	pending []byte // the beginning of a line that is not whole yet
 	saved   tailMark
 	log     *os.File
@@ -118,7 +120,7 @@ func (t *tail) markPath() string { return filepath.Join(t.dir, podLogDir, follow
 // reports whether anything grew.
 func (t *tail) take(p Poll, line func(string), progress func()) (grew bool) {
 	if p.LogAnew {
-		t.pending, t.saved.Read.Log = nil, 0
+		t.pending, t.saved.Read.Log, t.shown = nil, 0, 0
 	}
 	if p.MetricsAnew {
 		t.saved.Read.Metrics, t.saved.Local.Metrics = 0, 0
@@ -128,7 +130,7 @@ func (t *tail) take(p Poll, line func(string), progress func()) (grew bool) {
 		}
 	}
 	grew = len(p.Log) > 0 || len(p.Metrics) > 0
-	t.takeLog(p.Log, line)
+	t.takeLog(p.Log, p.Next.Log, line)
 	if len(p.Metrics) > 0 {
 		t.takeMetrics(p.Metrics, progress)
 	}
@@ -141,7 +143,8 @@ func (t *tail) take(p Poll, line func(string), progress func()) (grew bool) {
 	return grew
 }
 
-func (t *tail) takeLog(data []byte, line func(string)) {
+// takeLog takes in a part of the log that goes until an offset on the pod.
+func (t *tail) takeLog(data []byte, until int64, line func(string)) {
 	t.pending = append(t.pending, data...)
 	for {
 		end := bytes.IndexByte(t.pending, '\n')
@@ -151,7 +154,11 @@ func (t *tail) takeLog(data []byte, line func(string)) {
 		if end < 0 {
 			end = len(t.pending) - 1
 		}
-		t.writeLine(t.pending[:end+1], line)
+		tell := line
+		if until-int64(len(t.pending)-end-1) <= t.shown {
+			tell = nil
+		}
+		t.writeLine(t.pending[:end+1], tell)
 		t.pending = t.pending[end+1:]
 	}
 }
@@ -159,6 +166,9 @@ func (t *tail) takeLog(data []byte, line func(string)) {
 // flush writes the last line of a log that has ended without a line break.
 func (t *tail) flush(line func(string)) {
 	if len(t.pending) > 0 {
+		if t.next.Log <= t.shown {
+			line = nil
+		}
 		t.writeLine(t.pending, line)
 		t.pending = nil
 		t.saved.Read.Log = t.next.Log

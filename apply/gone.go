@@ -48,18 +48,17 @@ func (r *runner) goneWith(ctx context.Context, id string, created time.Time, wai
 	return true, nil
 }
 
-// limitPassed names the bound that ended a pod which is gone: the first one to
-// pass, "" where none had. A deadline ends no pod that is kept for ever.
-func (r *runner) limitPassed(now time.Time) string {
+// limitPassed names the first bound of a pod to pass, and when that was; "" where
+// none has. A deadline ends no pod that is kept for ever.
+func (r *runner) limitPassed(now time.Time) (limit string, at time.Time) {
 	p := r.run.Pod
 	passed := func(at *time.Time) bool { return at != nil && !now.Before(*at) }
 	switch {
 	case p == nil:
-		return ""
 	case passed(p.Deadline) && r.run.Bounds.KeepPodS >= 0 && (p.CostCapAt == nil || p.Deadline.Before(*p.CostCapAt)):
-		return "time"
+		return "time", *p.Deadline
 	case passed(p.CostCapAt):
-		return "cost"
+		return "cost", *p.CostCapAt
 	}
-	return ""
+	return "", time.Time{}
 }

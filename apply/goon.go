@@ -157,7 +157,7 @@ func (r *runner) unreachable(err error) RunOutcome {
 // not written down as ended.
 func (r *runner) orphaned() RunOutcome {
 	if !r.run.Phase.Ended() {
-		r.finish(state.Failed, state.Lost, "its pod is gone"+r.savedWords())
+		r.finishAt(r.jobEndBefore(r.now()), state.Failed, state.Lost, "its pod is gone"+r.savedWords())
 	}
 	r.tidy()
 	return r.done(nil)

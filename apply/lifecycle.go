@@ -106,6 +106,9 @@ func (r *runner) fromStart(offers []plan.Offer) RunOutcome {
 		return r.s.notBegun(r.address, err)
 	}
 	if err := r.begin(); err != nil {
+		if r.run != nil { // it is in the state, and goes no further
+			return r.notStarted(err)
+		}
 		return r.s.notBegun(r.address, err)
 	}
 	return r.prepared(offers)

@@ -140,7 +140,7 @@ func listError(err error) error {
 }
 
 func manifestOf(list job.Manifest) Manifest {
-	out := Manifest{Matched: list.Matched, Others: list.Others, Files: make([]File, len(list.Files))}
+	out := Manifest{Matched: list.Matched, Others: list.Others, Moved: list.Moved, Left: list.Left, Files: make([]File, len(list.Files))}
 	for i, f := range list.Files {
 		out.Files[i] = File(f)
 	}
@@ -152,7 +152,7 @@ func (m *sshMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, e
 		Dir: c.Dir, Globs: c.Globs, Always: c.Always, Running: c.Running, AllowEmpty: true, Progress: c.Progress,
 	}
 	if c.Known != nil {
-		request.Known = &job.Manifest{Matched: c.Known.Matched, Others: c.Known.Others}
+		request.Known = &job.Manifest{Matched: c.Known.Matched, Others: c.Known.Others, Moved: c.Known.Moved, Left: c.Known.Left}
 		for _, f := range c.Known.Files {
 			request.Known.Files = append(request.Known.Files, remote.File(f))
 		}
@@ -160,12 +160,14 @@ func (m *sshMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, e
 	list, err := m.pod.Collect(ctx, request)
 	var full *job.SpaceError
 	var wrong *remote.VerifyError
-	var taken *job.ReservedError
+	var changed *job.ChangedError
 	switch {
+	case errors.As(err, &changed):
+		err = &changedError{changed.Paths, err}
+	case errors.As(err, &wrong):
+		err = fmt.Errorf("%w: %w", ErrMismatch, err)
 	case errors.As(err, &full):
 		err = fmt.Errorf("%w: %w", ErrNoSpace, err)
-	case errors.As(err, &wrong), errors.As(err, &taken):
-		err = fmt.Errorf("%w: %w", ErrMismatch, err)
 	}
 	return manifestOf(list), listError(err)
 }

@@ -198,12 +198,21 @@ func (w *readiness) unknown() error {
 		w.missing = 0
 		return nil
 	}
+	after := r.t.Nominal(r.now().Sub(created)).Round(time.Second)
+	bootGrace := r.t.Seconds(r.run.Bounds.BootGraceS)
+	if _, said := r.guardSaid(); said == "never_started" {
+		return slow("it ended itself after %s: no job had started within boot_grace = %s", after, spanWords(r.run.Bounds.BootGraceS))
+	}
 	if w.seen {
-		switch r.limitPassed(r.now()) {
+		limit, _ := r.limitPassed(r.now())
+		switch limit {
 		case "cost":
 			return refused(state.CostCap, "%s", r.limitMessage(state.CostCap))
 		case "time":
 			return refused(state.TimeLimit, "%s", r.limitMessage(state.TimeLimit))
+		}
+		if bootGrace > 0 && r.now().Sub(created) >= bootGrace {
+			return slow("it is gone after %s: its guard ends it where no job starts within boot_grace = %s", after, spanWords(r.run.Bounds.BootGraceS))
 		}
 		return refused(state.Lost, "it was deleted by somebody else while it was getting ready")
 	}

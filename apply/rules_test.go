@@ -53,14 +53,14 @@ func TestWorst(t *testing.T) {
 func TestDiskRules(t *testing.T) {
 	var got []int
 	level := 0
-	for _, percent := range []int64{84, 85, 89, 90, 97, 100} {
+	for _, percent := range []int64{84, 85, 89, 90, 97, 100, 104, 105, 107, 130} {
 		n := usage{used: percent, capacity: 100}.warnLevel(level)
 		if n > 0 {
 			level = n
 		}
 		got = append(got, n)
 	}
-	if want := []int{0, 85, 0, 90, 95, 100}; !equalInts(got, want) {
+	if want := []int{0, 85, 0, 90, 95, 100, 0, 0, 0, 0}; !equalInts(got, want) {
 		t.Errorf("warnings %v, want %v", got, want)
 	}
 	for _, tt := range []struct {
@@ -123,6 +123,9 @@ func TestVolumeIsGrownWhileTheJobRuns(t *testing.T) {
 		st, _ := w.store.Read(t.Context())
 		if have := st.Resources["volume.v"].Volume; have.SizeGB != 400 || math.Round(have.MonthlyUSD) != 28 {
 			t.Errorf("the state has %d GB for $%g a month", have.SizeGB, have.MonthlyUSD)
+		}
+		if !w.said(EventWarning, "the network volume vol1 is ") || w.said(EventWarning, "the disk of the pod") {
+			t.Error("the volume is not named")
 		}
 		v, _ := w.mem.GetVolume(t.Context(), "vol1")
 		if v.SizeGB != 400 || run.Phase != state.Stopped || run.Reason != state.DiskFull || w.pod(1).volumeGB != 400 {

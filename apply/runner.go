@@ -48,6 +48,7 @@ type runner struct {
 	marked       bool // the pod's guard knows that the results are here
 	volumeGB     int
 	endpoint     *providers.Endpoint
+	shown        int64 // up to where on the pod lines of the job's log were told
 	// fetchedEarly: what the job wrote until shortly before its bound is here.
 	fetchedEarly bool
 }

@@ -243,6 +243,12 @@ type Manifest struct {
 	Matched int
 	// Others names files that matched nothing.
 	Others []string
+	// Moved is the directory here that takes results whose names are taken in
+	// the run's local directory; "" where there are none.
+	Moved string
+	// Left are links that the globs may have meant and that lead to nothing that
+	// can be fetched, each with why.
+	Left []string
 }
 
 // CollectRequest is a transfer home.

@@ -86,6 +86,8 @@ func (r *runner) noteEnding(e ending, p Poll) {
 	at := r.now()
 	if !p.EndedAt.IsZero() && p.EndedAt.Before(at) && r.run.StartedAt != nil && p.EndedAt.After(*r.run.StartedAt) {
 		at = p.EndedAt.UTC()
+	} else if p.EndedAt.IsZero() {
+		at = r.jobEndBefore(at) // whoever looks late has not seen it run until now
 	}
 	_ = r.save(func(st *state.State, run *state.Run) {
 		run.Phase, run.Reason, run.Message, run.ExitCode = e.phase, e.reason, e.message, e.exit

@@ -64,6 +64,9 @@ type Timing struct {
 	SnapshotLead, RequestLook, SnapshotLinger time.Duration
 	// LastFetch is how long before a bound what a job has written is fetched.
 	LastFetch time.Duration
+	// Settle is how long results that still change are waited for before what the
+	// job left running is ended.
+	Settle time.Duration
 	// MinCapTime is the least time that a cost cap should buy.
 	MinCapTime time.Duration
 
@@ -107,7 +110,7 @@ func Production() Timing {
 		DeadlineMargin: 5 * time.Minute,
 		Reconnect:      time.Second, ReconnectMax: 30 * time.Second,
 		SnapshotLead: 15 * time.Minute, RequestLook: 30 * time.Second, SnapshotLinger: 10 * time.Minute,
-		MinCapTime: 30 * time.Minute, LastFetch: 5 * time.Minute,
+		MinCapTime: 30 * time.Minute, LastFetch: 5 * time.Minute, Settle: 2 * time.Minute,
 		DiskLook: time.Minute, GrowWait: 2 * time.Minute, GrowLooks: 3,
 		GuardInterval: time.Minute, GuardSnapshotWait: 15 * time.Minute,
 		GuardProbeWait: 10 * time.Second, GuardProbeLimit: 165 * time.Second, SeenWait: 3 * time.Minute,
@@ -147,7 +150,7 @@ func (t Timing) Scaled(speed float64) Timing {
 	for _, d := range []*time.Duration{
 		&t.LeaseTTL, &t.LeaseStall, &t.DeadlineMargin, &t.SnapshotLead, &t.GuardInterval,
 		&t.GuardSnapshotWait, &t.GuardProbeWait, &t.SeenWait, &t.MinCapTime, &t.ReconnectMax,
-		&t.GrowWait, &t.RefusalWindow, &t.LastFetch,
+		&t.GrowWait, &t.RefusalWindow, &t.LastFetch, &t.Settle,
 	} {
 		by(d, time.Second)
 	}

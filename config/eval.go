@@ -22,6 +22,7 @@ type session struct {
 	wholes   map[string]cty.Value // declared instances by address
 	expanded map[*decl]map[any]*instance
 	diags    hcl.Diagnostics
+	waits    map[string]bool // targets and caps of which a warning was made
 	// shared holds the values of parts that are the same wherever they stand.
 	shared map[*sharedExpr]cty.Value
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -99,6 +100,7 @@ func (s *session) readPlace(r *reader, run *Run) {
 	if run.Target == nil || run.Cap == nil {
 		return
 	}
+	s.warnWaits(run.Target, run.Cap)
 	if v := run.Target.Volume; v != nil {
 		if v.Managed() {
 			run.DependsOn = append(run.DependsOn, v.Address)
@@ -109,6 +111,26 @@ func (s *session) readPlace(r *reader, run *Run) {
 				run.Cap.Address, run.Cap.MaxVolumeGB, v.Address, run.Address, v.SizeGB, place(attrOr(v.AttrRanges, "size_gb", v.Range)))
 		}
 	}
+}
+
+// warnWaits points out a pod that ends itself while it is still waited for. Both
+// are told once.
+func (s *session) warnWaits(t *Target, c *Cap) {
+	both := t.Address + " " + c.Address
+	if t.ReadyTimeout <= c.BootGrace || s.waits[both] {
+		return
+	}
+	if s.waits == nil {
+		s.waits = map[string]bool{}
+	}
+	s.waits[both] = true
+	rng := attrOr(t.AttrRanges, "ready_timeout", t.Range)
+	if own, set := c.AttrRanges["boot_grace"]; set {
+		rng = own
+	}
+	s.report(warnAt(rng, "a pod ends before the wait for it", fmt.Sprintf(
+		"%s waits %s for a pod (ready_timeout), and by %s a pod on which no job has started ends itself after %s (boot_grace); make boot_grace the longer one",
+		t.Address, formatDuration(t.ReadyTimeout), c.Address, formatDuration(c.BootGrace))))
 }
 
 // attrOr is the place of an argument, or of the block where it is not set.

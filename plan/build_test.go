@@ -556,6 +556,24 @@ func TestLiveRuns(t *testing.T) {
 	said(t, p.plan(func(in *Input) { in.Replace = []string{"run.train"} }), "error", "cannot be replaced while it runs", "run stop")
 }
 
+// TestWhatIsNotDoneCostsNothing: a run that is held, or done, costs 0, which is
+// not unknown.
+func TestWhatIsNotDoneCostsNothing(t *testing.T) {
+	p := newProject(t, base)
+	for action, change := range map[Action]func(*state.Run){
+		Hold: func(r *state.Run) {
+			r.Phase, r.Reason, r.StartedAt, r.CostUSD = state.Failed, state.TimeLimit, &testNow, 1
+		},
+		NoOp: func(*state.Run) {},
+	} {
+		p.did("run.train", change)
+		s := one(t, p.plan(), "run.train")
+		if c := s.Cost; s.Action != action || c.MaxUSD == nil || *c.MaxUSD != 0 || c.HourlyUSD == nil || *c.HourlyUSD != 0 || c.ExpectedUSD == nil || *c.ExpectedUSD != 0 {
+			t.Errorf("%s %q: %+v", s.Action, s.Reason, s.Cost)
+		}
+	}
+}
+
 func TestLeftovers(t *testing.T) {
 	p := newProject(t, base)
 	run := p.did("run.train", func(r *state.Run) {

@@ -124,57 +124,6 @@ func lastLines(data []byte, n int) []byte {
 	return data[at+1:]
 }
 
-// liveLog reads the log on the pod.
-func (a *app) liveLog(ctx context.Context, in inputs, address string, run *state.Run, view logsView) error {
-	p, err := a.openLoosely(ctx, in, reading{ending: true})
-	if err != nil {
-		return err
-	}
-	defer p.close()
-	m, err := p.dial(ctx, run)
-	if err != nil {
-		p := &problem{code: "connect", address: address, id: run.ID, message: "the pod of " + address + " cannot be reached: " + err.Error(), hint: a.whoHas(run)}
-		if log := filepath.Join(run.Dir, "job.log"); fileExists(a.path(log)) {
-			p.hint = "what was followed so far is in " + log
-		}
-		return p
-	}
-	defer m.Close()
-	var from apply.Offsets
-	var held []byte
-	first := true
-	for {
-		poll, err := m.Poll(ctx, from)
-		if err != nil {
-			return err
-		}
-		from = poll.Next
-		held = append(held, poll.Log...)
-		if poll.More {
-			continue
-		}
-		if first {
-			held = lastLines(held, view.tail)
-			first = false
-		}
-		// A line is shown when it is whole.
-		end := bytes.LastIndexByte(held, '\n') + 1
-		if poll.State != apply.JobRunning || !view.follow {
-			end = len(held)
-		}
-		a.printLog(held[:end])
-		held = held[end:]
-		if poll.State != apply.JobRunning || !view.follow {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(500 * time.Millisecond):
-		}
-	}
-}
-
 // podLogOf is where a run's pod log is kept.
 func (a *app) podLogOf(run *state.Run) string {
 	return a.path(filepath.Join(filepath.FromSlash(run.Dir), ".pod", "pod.log"))

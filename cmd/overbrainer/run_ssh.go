@@ -18,11 +18,12 @@ func runSSHCommand(a *app) *command {
 		synopsis: "a shell on a run's pod, or one command there",
 		usage:    "ADDR|RUN [-- CMD...]",
 		text: `Connects with ssh to the pod of a run, with the run's own key and the pod's
-		pinned host key; nothing of your ssh configuration or agent is used. The exit
-		status is that of ssh. One word behind -- goes to the pod's shell as it is;
-		of several each arrives as one word, whatever is in it. With OVERBRAINER_KEY
-		the key is in no file: an agent of its own lends it to ssh while that runs.`,
-		example: "$ overbrainer run ssh run.iris -- nvidia-smi\n$ overbrainer run ssh run.iris -- 'cd /workspace && du -sh *'",
+		pinned host key; nothing of your ssh configuration or agent is used. It starts
+		in the run's directory. The exit status is that of ssh. One word behind -- goes
+		to the pod's shell as it is; of several each arrives as one word, whatever is
+		in it. With OVERBRAINER_KEY the key is in no file: an agent of its own lends it
+		to ssh while that runs.`,
+		example: "$ overbrainer run ssh run.iris -- nvidia-smi\n$ overbrainer run ssh run.iris -- 'du -sh output/*'",
 		exits:   []int{exitInterrupted},
 		least:   1, most: -1,
 		run: func(ctx context.Context, args []string) error {
@@ -47,10 +48,11 @@ func runSSHCommand(a *app) *command {
 			}
 			defer end()
 			argv := []string{"-F", config, host}
-			if len(args) == 2 {
-				argv = append(argv, "--", args[1])
-			} else if len(args) > 2 {
-				argv = append(argv, "--", remote.Quote(args[1:]...))
+			if words := podWords(run.Pod.WorkDir, args[1:]); words != "" {
+				if len(args) == 1 && isTerminal(a.in) {
+					argv = append([]string{"-t"}, argv...)
+				}
+				argv = append(argv, "--", words)
 			}
 			cmd := exec.CommandContext(ctx, program, argv...)
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, os.Stdout, os.Stderr
@@ -65,6 +67,26 @@ func runSSHCommand(a *app) *command {
 			return err
 		},
 	}
+}
+
+// podWords is what the pod's shell is given: a command, or none for a shell of
+// its own, in the run's directory where there is one still.
+func podWords(dir string, command []string) string {
+	words := ""
+	switch len(command) {
+	case 0:
+		if dir != "" {
+			words = `exec "${SHELL:-/bin/sh}" -l`
+		}
+	case 1:
+		words = command[0]
+	default:
+		words = remote.Quote(command...)
+	}
+	if dir == "" {
+		return words
+	}
+	return `cd "${OVERBRAINER_POD_ROOT-}"` + remote.Quote(dir) + " 2>/dev/null; " + words
 }
 
 // sshTo gives the configuration by which ssh reaches a run's pod, and the pod's

@@ -84,6 +84,45 @@ func (s *Set) Which(path string) int {
 	return -1
 }
 
+// Below reports whether the list may select a path below a directory. It may say
+// so of one below which there is none, never the other way.
+func (s *Set) Below(dir string) bool {
+	for i := len(s.patterns) - 1; i >= 0; i-- {
+		p := &s.patterns[i]
+		// A name that no list has stands for every name.
+		if p.exclude && p.match(dir+"/\x00") && p.match(dir+"/\x00/\x00") {
+			return false
+		}
+		if !p.exclude && p.leads(dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// leads reports whether the pattern may match something below a directory.
+func (p *pattern) leads(dir string) bool {
+	if p.literal {
+		return p.glob == "" || strings.HasPrefix(p.glob+"/", dir+"/") || strings.HasPrefix(dir+"/", p.glob+"/")
+	}
+	if strings.ContainsAny(p.glob, `{\`) { // an alternative may hold a slash
+		return strings.HasPrefix(p.prefix, dir+"/") || strings.HasPrefix(dir+"/", p.prefix)
+	}
+	elements, names := strings.Split(p.glob, "/"), strings.Split(dir, "/")
+	for i, name := range names {
+		if i == len(elements) {
+			return p.tree
+		}
+		if elements[i] == "**" {
+			return true
+		}
+		if ok, err := doublestar.Match(elements[i], name); err != nil || !ok {
+			return false
+		}
+	}
+	return len(elements) > len(names) || p.tree
+}
+
 func (p *pattern) match(path string) bool {
 	if !strings.HasPrefix(path, p.prefix) {
 		return false

@@ -2,6 +2,7 @@ package glob
 
 import (
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -77,6 +78,31 @@ func TestIgnore(t *testing.T) {
 	}
 }
 
+// Below never denies a directory below which something matches.
+func TestBelow(t *testing.T) {
+	for list, want := range map[string]map[string]bool{
+		"output/**":                {"output": true, "output/a": true, "out": false, "outputs": false, "other/output": false},
+		"output/":                  {"output": true, "output/a/b": true, "outputs": false},
+		"output/a/x":               {"output": true, "output/a": true, "output/b": false},
+		"output/*/m":               {"output/a": true, "output/a/m": false, "output/a/b": false},
+		"output/run-*/":            {"output/run-1": true, "output/run-1/a": true, "output/other": false},
+		"**/*.bin":                 {"a": true, "a/b/c": true},
+		"o/{a,b/c}/m":              {"o": true, "o/b": true, "o/b/c": true, "p": false},
+		"output/** !output/a/**":   {"output": true, "output/a": false, "output/a/b": false, "output/b": true},
+		"output/** !output/a":      {"output/a": false},
+		"output/** !**/*.tmp":      {"output/a": true},
+		"!output/a/** output/a/b/": {"output/a": true},
+		".":                        {"a": true},
+		"[":                        {"a": false},
+	} {
+		for dir, want := range want {
+			if got := New(strings.Fields(list)).Below(dir); got != want {
+				t.Errorf("%q below %s: %v", list, dir, got)
+			}
+		}
+	}
+}
+
 func FuzzMatch(f *testing.F) {
 	f.Add("**/*.py", "a/b.py")
 	f.Add("!{a,[b", "x")
@@ -88,8 +114,19 @@ func FuzzMatch(f *testing.F) {
 		if Check(pattern) != nil && pattern != "" && Match([]string{pattern}, "never") {
 			_ = Literal(pattern)
 		}
-		Match([]string{pattern}, path)
+		set := New([]string{pattern})
+		if dir, _, deeper := cutLast(path); deeper && set.Match(path) && !set.Below(dir) {
+			t.Errorf("%q matches %q and denies %q", pattern, path, dir)
+		}
 		ParseIgnore(pattern).Tree(path)
 		Base(pattern)
 	})
+}
+
+func cutLast(path string) (dir, name string, found bool) {
+	i := strings.LastIndexByte(path, '/')
+	if i < 0 {
+		return "", path, false
+	}
+	return path[:i], path[i+1:], true
 }

@@ -104,17 +104,18 @@ func (p *Pod) fetch(ctx context.Context, c Collect, m Manifest) error {
 	if err := home.checkSpace(c.Free, todo); err != nil {
 		return err
 	}
-	if len(todo) > 0 {
-		progress, stop := p.holdLease(ctx, c.Progress)
-		err = p.conn.Pull(ctx, remote.Pull{
-			Dir:      p.dir,
-			Files:    todo,
-			Dest:     filepath.Join(c.Dir, partial),
-			Progress: progress,
-			Stall:    p.Stall,
-		})
-		stop()
-		if err != nil {
+	pull, copies := twins(m.Files, todo)
+	if err := p.pull(ctx, c, m, pull); err != nil {
+		return p.whyWrong(ctx, m, err)
+	}
+	if !c.Running {
+		own, moved := m.apart(todo)
+		if err := p.unchanged(ctx, append(own, moved...)); err != nil {
+			return err
+		}
+	}
+	for _, t := range copies {
+		if err := home.copy(ctx, t); err != nil {
 			return err
 		}
 	}
@@ -122,6 +123,47 @@ func (p *Pod) fetch(ctx context.Context, c Collect, m Manifest) error {
 		return err
 	}
 	return home.place(ctx, todo)
+}
+
+// pull copies files into the staging directory.
+func (p *Pod) pull(ctx context.Context, c Collect, m Manifest, files []remote.File) error {
+	own, moved := m.apart(files)
+	var total, before int64
+	for _, f := range files {
+		total += f.Size
+	}
+	for _, part := range []struct {
+		dest  string
+		files []remote.File
+	}{
+		{filepath.Join(c.Dir, partial), own},
+		{filepath.Join(c.Dir, partial, m.Moved), moved},
+	} {
+		if len(part.files) == 0 {
+			continue
+		}
+		var tell func(done, total int64)
+		if c.Progress != nil {
+			tell = func(done, _ int64) { c.Progress(before+done, total) }
+		}
+		progress, stop := p.holdLease(ctx, tell)
+		err := p.conn.Pull(ctx, remote.Pull{
+			Dir:      p.dir,
+			Files:    part.files,
+			Dest:     part.dest,
+			Grows:    p.grows,
+			Progress: progress,
+			Stall:    p.Stall,
+		})
+		stop()
+		if err != nil {
+			return err
+		}
+		for _, f := range part.files {
+			before += f.Size
+		}
+	}
+	return nil
 }
 
 // checkSpace compares what is still to come with what is free.

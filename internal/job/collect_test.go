@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/overbrainer/overbrainer/internal/remote"
 )
@@ -43,7 +44,7 @@ func TestManifest(t *testing.T) {
 		if err := os.Chmod(filepath.Join(p.dir, "output/model.bin"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for link, target := range map[string]string{"output/link": "model.bin", "output/dir": "../other"} {
+		for link, target := range map[string]string{"output/link": "model.bin", "output/skip/link": "../model.bin", "linked": "other"} {
 			if err := os.Symlink(target, filepath.Join(p.dir, link)); err != nil {
 				t.Fatal(err)
 			}
@@ -52,6 +53,7 @@ func TestManifest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		files["output/link"] = files["output/model.bin"]
 		var want []string
 		for name := range files {
 			if strings.HasPrefix(name, "output/") && name != "output/skip/me" || name == "job.log" || name == "metrics.jsonl" {
@@ -62,7 +64,7 @@ func TestManifest(t *testing.T) {
 		for _, f := range manifest.Files {
 			got = append(got, f.Path)
 			sum := sha256.Sum256([]byte(files[f.Path]))
-			if f.SHA256 != hex.EncodeToString(sum[:]) || f.Size != int64(len(files[f.Path])) || f.Exec != (f.Path == "output/model.bin") {
+			if f.SHA256 != hex.EncodeToString(sum[:]) || f.Size != int64(len(files[f.Path])) || f.Exec != (files[f.Path] == "weights") {
 				t.Errorf("%+v", f)
 			}
 		}
@@ -75,11 +77,6 @@ func TestManifest(t *testing.T) {
 		if manifest.Matched != len(want)-2 {
 			t.Errorf("matched %d", manifest.Matched)
 		}
-		p.put("run.json", "mine")
-		var reserved *ReservedError
-		if _, err := p.Manifest(t.Context(), []string{"**"}, nil); !errors.As(err, &reserved) || reserved.Paths[0] != "run.json" {
-			t.Errorf("a reserved name: %v", err)
-		}
 	})
 }
 
@@ -88,7 +85,7 @@ func TestHashTools(t *testing.T) {
 		t.Run(tool, func(t *testing.T) {
 			t.Parallel()
 			bin := t.TempDir()
-			for _, name := range []string{"sh", "xargs", "wc", "tr", tool} {
+			for _, name := range []string{"sh", "xargs", "wc", "tr", "head", tool} {
 				path := need(t, name)
 				if name == "python3" { // it may be a script that finds the real one
 					out, err := exec.Command(path, "-c", "import sys; print(sys.executable)").Output()
@@ -212,7 +209,7 @@ func TestCollectRefuses(t *testing.T) {
 			func(p *testPod, c *Collect) {
 				p.conn.before = func(remote.Pull) { p.put("output/model.bin", strings.Repeat("Weights", 1000)) }
 			},
-			func(err error) bool { var d *DiffError; return errors.As(err, &d) && len(d.Changed) == 1 },
+			func(err error) bool { var d *ChangedError; return errors.As(err, &d) && len(d.Paths) == 1 },
 		},
 		"missing": {
 			func(p *testPod, c *Collect) {
@@ -363,4 +360,113 @@ func TestCollectFromNewDisk(t *testing.T) {
 			t.Error("results of no job got their names")
 		}
 	})
+}
+
+// TestCollectWhatIsStillWritten: a result that grows or is replaced while it is
+// fetched is not taken for whole; the log may grow; a time in the future is no
+// change.
+func TestCollectWhatIsStillWritten(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		for name, write := range map[string]func(p *testPod){
+			"grows":    func(p *testPod) { p.put("output/model.bin", p.get("output/model.bin")+"more") },
+			"replaced": func(p *testPod) { p.put("output/model.bin", "other") },
+			"linked":   func(p *testPod) { p.put("elsewhere", "other") },
+		} {
+			t.Run(name, func(t *testing.T) {
+				p, c := results(t, m)
+				p.put("elsewhere", "one")
+				p.links(map[string]string{"output/link": "../elsewhere"})
+				// It was listed in the past: not every shell sees parts of a second.
+				p.conn.after = func(remote.Pull) {
+					was := time.Now().Add(-time.Minute)
+					if err := os.Chtimes(filepath.Join(p.dir, ".pod/listed"), was, was); err != nil {
+						t.Fatal(err)
+					}
+					write(p)
+				}
+				_, err := p.Collect(t.Context(), c)
+				var changed *ChangedError
+				if !errors.As(err, &changed) || len(changed.Paths) != 1 {
+					t.Errorf("%v", err)
+				}
+				if _, err := os.Stat(filepath.Join(c.Dir, "job.log")); err == nil {
+					t.Error("results have their names")
+				}
+			})
+		}
+		t.Run("only the log", func(t *testing.T) {
+			p, c := results(t, m)
+			future := time.Now().Add(time.Hour)
+			if err := os.Chtimes(filepath.Join(p.dir, "output/model.bin"), future, future); err != nil {
+				t.Fatal(err)
+			}
+			p.conn.after = func(remote.Pull) { p.put("job.log", "log\nmore\n") }
+			if _, err := p.Collect(t.Context(), c); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+}
+
+// TestTakenNamesComeHomeElsewhere: a result that is named like one of our own
+// files in the run's directory takes no other result with it, and replaces none.
+func TestTakenNamesComeHomeElsewhere(t *testing.T) {
+	m := machine{name: "sh", sh: "/bin/sh", path: os.Getenv("PATH")}
+	p, c := results(t, m)
+	c.Globs = []string{"**"}
+	weights := strings.Repeat("w", minTwin)
+	for name, content := range map[string]string{"run.json": "theirs", "inputs.json": weights, "ssh/config": "c", ".partial/x": "p", "renamed/run.json": "too", "output/copy": weights} {
+		p.put(name, content)
+	}
+	for name, content := range map[string]string{"run.json": "ours", "ssh/id_ed25519": "key"} {
+		if err := writeFile(filepath.Join(c.Dir, name), []byte(content), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 { // the second time everything is here
+		manifest, err := p.Collect(t.Context(), c)
+		if err != nil || manifest.Moved != "renamed_" {
+			t.Fatalf("%q %v", manifest.Moved, err)
+		}
+		for name, want := range map[string]string{
+			"renamed_/run.json": "theirs", "renamed_/inputs.json": weights, "renamed_/ssh/config": "c", "renamed_/.partial/x": "p",
+			"renamed/run.json": "too", "run.json": "ours", "ssh/id_ed25519": "key", "output/model.bin": strings.Repeat("weights", 1000),
+		} {
+			if got, err := os.ReadFile(filepath.Join(c.Dir, name)); err != nil || string(got) != want {
+				t.Errorf("%s: %.20q %v", name, got, err)
+			}
+		}
+		if bad, err := Verify(t.Context(), c.Dir, manifest.Files); err != nil || len(bad) > 0 {
+			t.Errorf("%q %v", bad, err)
+		}
+		if got, err := p.Collect(t.Context(), Collect{Dir: c.Dir, Known: &manifest}); err != nil || got.Digest() != manifest.Digest() {
+			t.Errorf("by a known list: %v", err)
+		}
+	}
+}
+
+// TestWhyAFileIsWrong: one that changed on the pod is told from one that did not
+// arrive as it lies there.
+func TestWhyAFileIsWrong(t *testing.T) {
+	m := machine{name: "sh", sh: "/bin/sh", path: os.Getenv("PATH")}
+	for name, tt := range map[string]struct {
+		during  func(p *testPod)
+		changed bool
+	}{
+		"did not arrive": {func(*testPod) {}, false},
+		"changed":        {func(p *testPod) { p.put("output/model.bin", "other") }, true},
+		"went away":      {func(p *testPod) { _ = os.Remove(filepath.Join(p.dir, "output/model.bin")) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, c := results(t, m)
+			p.conn.wrong = "output/model.bin"
+			p.conn.after = func(remote.Pull) { tt.during(p) }
+			_, err := p.Collect(t.Context(), c)
+			var changed *ChangedError
+			var wrong *remote.VerifyError
+			if errors.As(err, &changed) != tt.changed || errors.As(err, &wrong) == tt.changed {
+				t.Errorf("%v", err)
+			}
+		})
+	}
 }

@@ -99,7 +99,8 @@ type localConn struct {
 	m      machine
 	before func(remote.Pull) // called before a Pull copies
 	after  func(remote.Pull)
-	flip   bool // corrupt what is pulled
+	flip   bool   // corrupt what is pulled
+	wrong  string // a Pull fails because of this file
 
 	mu      sync.Mutex
 	scripts int
@@ -179,6 +180,9 @@ func (c *localConn) Pull(ctx context.Context, pull remote.Pull) error {
 	}
 	if c.after != nil {
 		c.after(pull)
+	}
+	if c.wrong != "" {
+		return &remote.VerifyError{Path: c.wrong, Reason: "it is another one"}
 	}
 	return nil
 }

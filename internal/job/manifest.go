@@ -26,6 +26,12 @@ type Manifest struct {
 	Matched int
 	// Others are further regular files there, sorted, at most 1000.
 	Others []string
+	// Moved is the directory in the run's local directory that takes the results
+	// whose names are taken there; "" where there are none.
+	Moved string
+	// Left are links that the globs may have meant and that lead to nothing that
+	// can be fetched, each with why.
+	Left []string
 }
 
 // Bytes is the size of all files together.
@@ -46,14 +52,6 @@ func (m Manifest) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// ReservedError is files among the results whose names are taken in the run's
-// local directory. They would replace overbrainer's own.
-type ReservedError struct{ Paths []string }
-
-func (e *ReservedError) Error() string {
-	return fmt.Sprintf("results cannot have these names in a run's directory: %s", strings.Join(e.Paths, ", "))
-}
-
 // ErrNoJob is a run's directory on the pod in which no job was ever started:
 // after one was, the container has been made anew with an empty disk.
 var ErrNoJob = errors.New("no job was ever started in the run directory on the pod")
@@ -72,15 +70,12 @@ const (
 	maxOthers = 1000
 )
 
-// Manifest lists the regular files in the run's directory that globs match or
-// always names, and has the pod compute their digests. Links are left out. The
-// error is ErrNoJob where no job left them.
+// Manifest lists the files in the run's directory that globs match or always
+// names, those behind links included, and has the pod compute their digests.
+// The error is ErrNoJob where no job left them.
 func (p *Pod) Manifest(ctx context.Context, globs, always []string) (Manifest, error) {
-	list, err := p.run(ctx, call{
-		what:   "listing the results",
-		script: compact(filesText),
-		max:    maxList,
-	})
+	set := glob.New(globs)
+	list, err := p.list(ctx, func(name string) bool { return mayHold(set, always, name) })
 	var script *ScriptError
 	if errors.As(err, &script) && script.Exit == 3 {
 		return Manifest{}, ErrNoJob
@@ -88,48 +83,83 @@ func (p *Pod) Manifest(ctx context.Context, globs, always []string) (Manifest, e
 	if err != nil {
 		return Manifest{}, err
 	}
-	m, wanted, err := choose(list, globs, always)
-	if err != nil || len(wanted) == 0 {
+	m, wanted := choose(list.files, set, always)
+	m.Left = list.left
+	if len(wanted) == 0 {
+		return m, nil
+	}
+	if m.Files, err = p.hashes(ctx, wanted); err != nil {
 		return m, err
 	}
+	m.move(list.files)
+	return m, nil
+}
+
+// move gives the results whose names are taken in the run's local directory
+// others.
+func (m *Manifest) move(all []string) {
+	moved := "renamed"
+	for slices.ContainsFunc(all, func(name string) bool { return name == moved || strings.HasPrefix(name, moved+"/") }) {
+		moved += "_"
+	}
+	for i, f := range m.Files {
+		if top, _, _ := strings.Cut(f.Path, "/"); slices.Contains(localNames, top) {
+			m.Files[i].Path, m.Moved = moved+"/"+f.Path, moved
+		}
+	}
+	slices.SortFunc(m.Files, func(a, b remote.File) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// apart divides files into those that lie on the pod under their own paths, and
+// those that were moved, by their paths there.
+func (m *Manifest) apart(files []remote.File) (own, moved []remote.File) {
+	for _, f := range files {
+		name, found := strings.CutPrefix(f.Path, m.Moved+"/")
+		if m.Moved == "" || !found {
+			own = append(own, f)
+			continue
+		}
+		f.Path = name
+		moved = append(moved, f)
+	}
+	return own, moved
+}
+
+// hashes has the pod compute the digests of files, which are sorted by name.
+func (p *Pod) hashes(ctx context.Context, wanted []string) ([]remote.File, error) {
+	const what = "computing the results' digests"
 	var names bytes.Buffer
 	for _, name := range wanted {
 		names.WriteString("./" + name + "\x00")
 	}
 	out, err := p.run(ctx, call{
-		what:   "computing the results' digests",
+		what:   what,
 		script: compact(hashText),
 		stdin:  bytes.NewReader(names.Bytes()),
 		max:    int64(names.Len()) + int64(len(wanted))*120 + 1024,
 	})
 	if err != nil {
-		return Manifest{}, err
+		return nil, err
 	}
-	if m.Files, err = parseHashes(out, wanted); err != nil {
-		return Manifest{}, &ProtocolError{What: "computing the results' digests", Detail: err.Error()}
+	files, err := parseHashes(out, wanted)
+	if err != nil {
+		return nil, &ProtocolError{What: what, Detail: err.Error()}
 	}
-	return m, nil
+	return files, nil
 }
 
-// choose sorts a list of names, each "./name" and a NUL, into wanted ones and
-// others.
-func choose(list []byte, globs, always []string) (m Manifest, wanted []string, err error) {
-	set := glob.New(globs)
-	var taken []string
-	for record := range bytes.SplitSeq(list, []byte{0}) {
-		if len(record) == 0 {
-			continue
-		}
-		name, found := strings.CutPrefix(string(record), "./")
-		if !found || !safePath(name) {
-			return Manifest{}, nil, &ProtocolError{What: "listing the results", Detail: fmt.Sprintf("the name %q", record)}
-		}
+func sortedNames(names []string) []string {
+	slices.Sort(names)
+	return names
+}
+
+// choose sorts a list of names into wanted ones and others.
+func choose(list []string, set *glob.Set, always []string) (m Manifest, wanted []string) {
+	for _, name := range list {
 		top, _, _ := strings.Cut(name, "/")
 		matched := set.Match(name)
 		switch {
 		case slices.Contains(protocolNames, top) || isTemporary(top):
-		case matched && slices.Contains(localNames, top):
-			taken = append(taken, name)
 		case matched || slices.Contains(always, name):
 			wanted = append(wanted, name)
 			if matched && name != "job.log" {
@@ -139,14 +169,10 @@ func choose(list []byte, globs, always []string) (m Manifest, wanted []string, e
 			m.Others = append(m.Others, name)
 		}
 	}
-	if len(taken) > 0 {
-		slices.Sort(taken)
-		return Manifest{}, nil, &ReservedError{Paths: taken[:min(len(taken), 20)]}
-	}
 	slices.Sort(wanted)
 	slices.Sort(m.Others)
 	m.Others = m.Others[:min(len(m.Others), maxOthers)]
-	return m, wanted, nil
+	return m, wanted
 }
 
 // isTemporary tells files that our scripts rename in the next moment.

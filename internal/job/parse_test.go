@@ -180,7 +180,7 @@ func FuzzPoll(f *testing.F) {
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte("./a\x00./b c\x00"), []byte(strings.Repeat("ab", 32)+" 3 x ./a\x00"))
 	f.Fuzz(func(t *testing.T, list, hashes []byte) {
-		m, wanted, err := choose(list, []string{"**", "!x"}, []string{"job.log"})
+		m, wanted, err := chooseFrom(list, []string{"**", "!x"}, []string{"job.log"})
 		if err != nil {
 			return
 		}

@@ -319,6 +319,34 @@ func TestCancelAfterTheEnd(t *testing.T) {
 	})
 }
 
+// TestCancelEndsWhatIsLeft: of a job that ended by itself, what it left running
+// is ended, in its group and out of it, and the job stays as it ended.
+func TestCancelEndsWhatIsLeft(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		for name, command := range map[string]string{
+			"in its group": `sleep 1234567 & exit 4`,
+			"ignores TERM": `(trap '' TERM; while :; do sleep 1; done) & exit 4`,
+			"has left it":  `setsid sleep 1234567 & exit 4`,
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p := newPod(t, m)
+				p.reserve()
+				p.spec.RunID = filepath.Base(filepath.Dir(p.root)) + t.Name()
+				p.launch(Launch{Command: []string{"sh", "-c", command}})
+				want := p.ended()
+				if len(withVariable("OVERBRAINER_JOB="+p.spec.RunID)) == 0 {
+					t.Fatal("nothing was left running")
+				}
+				if got, err := p.Cancel(t.Context(), p.spec.RunID); err != nil || got != want || got.Exit != 4 || p.has("cancelled") {
+					t.Errorf("%v %v", got, err)
+				}
+				p.eventually("the end of what was left", func() bool { return len(withVariable("OVERBRAINER_JOB="+p.spec.RunID)) == 0 })
+			})
+		}
+	})
+}
+
 func TestParsePoll(t *testing.T) {
 	good := "overbrainer-poll 1\nstate running\npid 7\nlog 0 3 3\na\nb\nmetrics 0 4 4\nx\ny\n\nend\n"
 	if poll, err := parsePoll(bufio.NewReader(strings.NewReader(good)), Offsets{}, 100); err != nil || string(poll.Log) != "a\nb" || string(poll.Metrics) != "x\ny\n" {

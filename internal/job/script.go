@@ -27,8 +27,14 @@ var (
 	cancelText string
 	//go:embed scripts/files.sh
 	filesText string
+	//go:embed scripts/links.sh
+	linksText string
+	//go:embed scripts/below.sh
+	belowText string
 	//go:embed scripts/hash.sh
 	hashText string
+	//go:embed scripts/changed.sh
+	changedText string
 	//go:embed scripts/request.sh
 	requestText string
 	//go:embed scripts/disk.sh

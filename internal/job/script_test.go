@@ -49,6 +49,9 @@ func TestShellcheck(t *testing.T) {
 		"serve":    libText + statusText + pollText + serveText,
 		"cancel":   libText + statusText + cancelText,
 		"files":    filesText,
+		"links":    linksText,
+		"below":    belowText,
+		"changed":  changedText,
 		"hash":     hashText,
 		"request":  libText + requestText,
 		"disk":     libText + diskText,
@@ -83,7 +86,7 @@ func TestScriptsParse(t *testing.T) {
 			compact(libText) + compact(launchText), compact(libText) + compact(wrapperText),
 			compact(libText) + compact(statusText) + compact(pollText) + compact(serveText),
 			compact(libText) + compact(statusText) + compact(cancelText),
-			compact(filesText), compact(hashText), compact(libText) + compact(requestText),
+			compact(filesText), compact(linksText), compact(belowText), compact(changedText), compact(hashText), compact(libText) + compact(requestText),
 			compact(libText) + compact(diskText), compact(programsText),
 		} {
 			cmd := exec.Command(m.sh, "-n")

@@ -90,7 +90,7 @@ func TestOverSSH(t *testing.T) {
 	if err := pod.Reserve(t.Context(), hostLine); err != nil {
 		t.Fatal(err)
 	}
-	script := []byte("mkdir -p output && cp train.sh output/ && echo \"$FOO\" && echo '{\"step\":1}' >>\"$OVERBRAINER_METRICS\"\n")
+	script := []byte("mkdir -p output && cp train.sh output/ && ln -s train.sh output/link && ln -s output again && echo \"$FOO\" && echo '{\"step\":1}' >>\"$OVERBRAINER_METRICS\"\n")
 	digest, size, _ := hashAll(bytes.NewReader(script))
 	files := []remote.File{{Path: "train.sh", Size: size, SHA256: digest, Exec: true}}
 	open := func(remote.File) (io.ReadSeekCloser, error) { return content{bytes.NewReader(script)}, nil }
@@ -116,12 +116,15 @@ func TestOverSSH(t *testing.T) {
 		t.Errorf("log %q, metrics %q", &log, &metrics)
 	}
 	dir := filepath.Join(t.TempDir(), "runs/run-1")
-	m, err := pod.Collect(t.Context(), Collect{Dir: dir, Globs: []string{"output/**"}})
-	if err != nil || m.Matched != 1 {
+	m, err := pod.Collect(t.Context(), Collect{Dir: dir, Globs: []string{"output/**", "again/**"}})
+	if err != nil || m.Matched != 4 {
 		t.Fatalf("%+v %v", m, err)
 	}
-	if got, _ := os.ReadFile(filepath.Join(dir, "output/train.sh")); !bytes.Equal(got, script) {
-		t.Errorf("got %q", got)
+	for _, name := range []string{"output/train.sh", "output/link", "again/train.sh", "again/link"} {
+		info, _ := os.Lstat(filepath.Join(dir, name))
+		if got, _ := os.ReadFile(filepath.Join(dir, name)); !bytes.Equal(got, script) || !info.Mode().IsRegular() {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 	if err := pod.MarkRetrieved(t.Context()); err != nil {
 		t.Fatal(err)

@@ -32,6 +32,9 @@ type Pull struct {
 	Progress func(done, total int64)
 	// Stall is for how long nothing may move; 0 means for ever.
 	Stall time.Duration
+	// Grows tells files that may have grown since they were listed: what they
+	// held then is what counts. nil: none may.
+	Grows func(name string) bool
 }
 
 // Pull downloads files and verifies each one's SHA-256. When it returns nil,
@@ -61,7 +64,7 @@ func (c *Client) Pull(ctx context.Context, p Pull) error {
 	stop := m.watch(fail, p.Progress, p.Stall)
 	defer stop()
 
-	d := &download{c: c, dir: p.Dir, root: root, meter: m}
+	d := &download{c: c, dir: p.Dir, root: root, meter: m, grows: p.Grows}
 	err = d.run(inner, fail, p.Files)
 	if err = c.cause(ctx, firstError(context.Cause(inner), err)); err != nil {
 		return err
@@ -75,6 +78,7 @@ type download struct {
 	dir   string
 	root  *os.Root
 	meter *meter
+	grows func(name string) bool // may be nil
 
 	mu     sync.Mutex
 	linked []File // came as a link to another file of its batch

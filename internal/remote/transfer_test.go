@@ -1,8 +1,10 @@
 package remote
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +19,24 @@ func TestPull(t *testing.T) {
 		files["run.sh"] = []byte("#!/bin/sh\n")
 		list = append(list, put(t, src, "run.sh", files["run.sh"], true))
 		put(t, src, "unlisted", []byte("x"), false)
+		// A link that is listed stands for what it leads to.
+		large := content(11, smallFile*2)
+		small := put(t, src, "elsewhere/small", []byte("behind a link"), false)
+		big := put(t, src, "elsewhere/large", large, false)
+		for link, target := range map[string]string{"to-small": "elsewhere/small", "to-large": "elsewhere/large", "to-dir": "elsewhere"} {
+			if err := os.Symlink(target, filepath.Join(src, link)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, name := range []string{"to-small", "to-dir/small", "to-large", "to-dir/large"} {
+			f := small
+			files[name] = []byte("behind a link")
+			if strings.HasSuffix(name, "large") {
+				f, files[name] = big, large
+			}
+			f.Path = name
+			list = append(list, f)
+		}
 		c := dial(t, s, nil)
 		var done, total int64
 		err := c.Pull(within(t, time.Minute), Pull{Dir: src, Files: list, Dest: dst,
@@ -30,6 +50,31 @@ func TestPull(t *testing.T) {
 		}
 		isExec(t, filepath.Join(dst, "run.sh"), true)
 		isExec(t, filepath.Join(dst, "plain.txt"), false)
+		for _, name := range []string{"to-small", "to-dir", "to-large"} {
+			if info, err := os.Lstat(filepath.Join(dst, name)); err != nil || info.Mode()&os.ModeSymlink != 0 {
+				t.Errorf("%s: %v %v", name, info, err)
+			}
+		}
+	})
+}
+
+// TestPullOfWhatGrows: where a file may have grown since it was listed, what it
+// held then comes; where not, it is not what was listed.
+func TestPullOfWhatGrows(t *testing.T) {
+	servers(t, func(t *testing.T, s *remotetest.Server) {
+		src := t.TempDir()
+		list := []File{put(t, src, "log", []byte("line\n"), false), put(t, src, "x", []byte("x"), false)}
+		put(t, src, "log", []byte("line\nanother\n"), false)
+		c := dial(t, s, nil)
+		dst := t.TempDir()
+		if err := c.Pull(within(t, time.Minute), Pull{Dir: src, Files: list, Dest: dst, Grows: func(name string) bool { return name == "log" }}); err != nil {
+			t.Fatal(err)
+		}
+		same(t, dst, map[string][]byte{"log": []byte("line\n"), "x": []byte("x")})
+		var wrong *VerifyError
+		if err := c.Pull(within(t, time.Minute), Pull{Dir: src, Files: list, Dest: t.TempDir()}); !errors.As(err, &wrong) || wrong.Path != "log" {
+			t.Errorf("%v", err)
+		}
 	})
 }
 

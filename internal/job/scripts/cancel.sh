@@ -1,6 +1,7 @@
 # shellcheck shell=sh disable=SC2154,SC2034
-# Cancels the job and prints how it stands then. ob_patience is how many seconds
-# TERM, and then KILL, are given.
+# Cancels the job and prints how it stands then. Of one that has ended by itself
+# what it left behind is ended. ob_patience is how many seconds TERM, and then
+# KILL, are given.
 
 # ob_gone: waits until nothing of the job's group lives.
 ob_gone() {
@@ -29,8 +30,27 @@ ob_stragglers() {
 	done
 }
 
+# ob_end: ends the job's group and what has left it.
+ob_end() {
+	ob_signal TERM "$ob_job_pid"
+	if ! ob_gone; then
+		ob_signal KILL "$ob_job_pid"
+		if ! ob_gone; then
+			printf 'the job does not end, not even by KILL\n' >&2
+			exit 1
+		fi
+	fi
+	ob_stragglers
+}
+
 ob_status || exit 1
 case $ob_state in
+exited*)
+	if [ -n "$ob_job_pid" ]; then
+		! ob_alive "$ob_job_pid" "$ob_job_start" || ob_end
+		ob_stragglers
+	fi
+	;;
 lost)
 	if [ ! -d "$ob_run" ]; then
 		printf 'the run directory %s is not there\n' "$ob_run" >&2
@@ -50,15 +70,7 @@ running)
 		exit 1
 	fi
 	: >"$ob_run/cancelling" || exit 1
-	ob_signal TERM "$ob_job_pid"
-	if ! ob_gone; then
-		ob_signal KILL "$ob_job_pid"
-		if ! ob_gone; then
-			printf 'the job does not end, not even by KILL\n' >&2
-			exit 1
-		fi
-	fi
-	ob_stragglers
+	ob_end
 	# An exit code is only there when it ended by itself just before.
 	if [ ! -e "$ob_run/exit_code" ]; then
 		: >"$ob_run/cancelled" || exit 1

@@ -1,7 +1,10 @@
 # shellcheck shell=sh disable=SC2154
-# Lists the regular files of the run directory, each name ended by a NUL. Links
-# are not followed and not listed. What a job's start leaves proves, in the same
-# command, that this is the disk the job ran on. Exit status 3: no job ever did.
+# Lists the run directory: the regular files, each name ended by a NUL, an empty
+# name, the links. What a job's start leaves proves, in the same command, that
+# this is the disk the job ran on. Exit status 3: no job ever did.
 cd "$ob_run" || exit 1
+{ rm -f .pod/listed && : >.pod/listed; } 2>/dev/null # from when the list is
 find . \( -path ./.pod -o -path ./.claim \) -prune -o -type f -print0 || exit 1
+printf '\000'
+find . \( -path ./.pod -o -path ./.claim \) -prune -o -type l -print0 || exit 1
 [ -e .pod/launch ] || [ -e job.pid ] || exit 3

@@ -1,5 +1,6 @@
 # shellcheck shell=sh disable=SC2154,SC2016
-# Prints "sha256 size mode name" and a NUL for each name on standard input. File
+# Prints "sha256 size mode name" and a NUL for each name on standard input: of a
+# file that grows meanwhile those of what it held at first. File
 # content goes to the hash program on its standard input, so that no name can be
 # taken for an option.
 cd "$ob_run" || exit 1
@@ -22,11 +23,16 @@ for b in iter(lambda: sys.stdin.buffer.read(1<<20), b\"\"): h.update(b)
 print(h.hexdigest())"
 }
 for f do
-	[ -f "$f" ] && [ ! -h "$f" ] || continue
+	[ -f "$f" ] || continue
+	s=$(wc -c <"$f" | tr -d " ")
 	read -r h rest <<END
 $($ob_hash <"$f")
 END
-	s=$(wc -c <"$f" | tr -d " ")
+	if [ "$(wc -c <"$f" | tr -d " ")" != "$s" ]; then
+		read -r h rest <<END
+$(head -c "$s" "$f" | $ob_hash)
+END
+	fi
 	m=-
 	[ ! -x "$f" ] || m=x
 	printf "%s %s %s %s\\000" "$h" "$s" "$m" "$f"

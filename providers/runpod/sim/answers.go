@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -221,4 +222,15 @@ func knownOp(op string) bool {
 		}
 	}
 	return false
+}
+
+// Operations are the calls that a fault can be for, sorted.
+func Operations() []string {
+	seen := map[string]bool{}
+	for _, methods := range routes {
+		for _, ep := range methods {
+			seen[ep.op] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
 }

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"net"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -173,6 +174,9 @@ func TestFaultsOfPods(t *testing.T) {
 		if err := w.ctl.Fault(t.Context(), bad); err == nil {
 			t.Errorf("%+v was armed", bad)
 		}
+	}
+	if err := w.ctl.Fault(t.Context(), sim.Fault{Name: "500", On: "nonsense"}); err == nil || !strings.Contains(err.Error(), "there are: act on pod, create pod, ") {
+		t.Errorf("an operation that there is not: %v", err)
 	}
 	if names := sim.FaultNames(); len(names) < 40 || names[0].Does == "" {
 		t.Errorf("%d names", len(names))

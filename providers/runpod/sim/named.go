@@ -88,7 +88,7 @@ func (s *server) arm(f Fault) error {
 	r.gpu = f.GPU
 	if f.On != "" {
 		if !knownOp(f.On) {
-			return fmt.Errorf("unknown operation %q", f.On)
+			return fmt.Errorf("unknown operation %q; there are: %s", f.On, strings.Join(Operations(), ", "))
 		}
 		if len(n.on) > 0 && !slices.Contains(n.on, f.On) {
 			return fmt.Errorf("fault %s is for %s", name, strings.Join(n.on, ", "))

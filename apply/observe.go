@@ -1,0 +1,111 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// observe looks on while another process works on the run, until the run's end
+// is written down. Where that process ends before, it takes the run over.
+func (r *runner) observe() RunOutcome {
+	if err := r.takeKey(); err != nil {
+		return r.failed(r.notOurKey(err))
+	}
+	said, followed := "", false
+	for {
+		st, err := r.s.read()
+		if err != nil {
+			return r.failed(err)
+		}
+		run := findRun(st, r.address, r.run.ID)
+		if run == nil {
+			return r.outcome()
+		}
+		r.load(run)
+		if run.Phase.Ended() && (run.Retrieved || run.Pod == nil || run.Pod.Gone()) {
+			return r.outcome()
+		}
+		if !st.ClaimedElsewhere(r.address, r.s.Who, r.s.Now()) {
+			if out, taken := r.takeOver(); taken {
+				return out
+			}
+			continue
+		}
+		follow := !followed && !r.beforeStart() && run.Pod != nil && !run.Pod.Gone()
+		if now := holding(follow, followed); now != said {
+			said = now
+			r.phase("training", "%s", fmt.Sprintf(now, heldBy(st.Claims[r.address])))
+		}
+		if follow {
+			w := r.follow()
+			r.closeMachine()
+			switch w.end {
+			case leftAlone:
+				return r.detached(true)
+			case cannotGoOn:
+				return r.failed(w.err)
+			case holderGone:
+				continue
+			default:
+				followed = true
+			}
+		}
+		if err := r.s.sleep(r.t.JobPoll + time.Second/4); err != nil {
+			return r.detached(true)
+		}
+	}
+}
+
+// holding says what the process does that holds a run.
+func holding(follow, followed bool) string {
+	switch {
+	case follow:
+		return "another process follows the run; looking on (%s)"
+	case followed:
+		return "the job has ended; %s ends the run"
+	}
+	return "the job has not started yet; %s works on that"
+}
+
+func heldBy(c state.Claim) string {
+	return fmt.Sprintf("%s of %s@%s, pid %d", c.Operation, c.Who, c.Host, c.PID)
+}
+
+// takeOver claims a run that nobody works on any more and goes on with it.
+// taken is false where somebody else was faster.
+func (r *runner) takeOver() (out RunOutcome, taken bool) {
+	c, err := r.s.claims.try(r.address)
+	var held *state.ClaimedError
+	if errors.As(err, &held) {
+		return RunOutcome{}, false
+	}
+	if err != nil {
+		return r.failed(err), true
+	}
+	r.claim, r.unclaimed = c, false
+	st, err := r.s.read()
+	if err != nil {
+		return r.failed(err), true
+	}
+	if run := findRun(st, r.address, r.run.ID); run != nil {
+		r.load(run)
+	}
+	r.phase("training", "nobody else works on the run any more; this command goes on with it")
+	return r.attach(), true
+}
+
+// holderLeft reports, now and then, whether the process that holds the run of
+// somebody who only looks on has ended.
+func (f *follower) holderLeft() bool {
+	r := f.r
+	now := r.now()
+	if !f.observing || now.Sub(f.heldAt) < r.t.Poll {
+		return false
+	}
+	f.heldAt = now
+	st, err := r.s.read()
+	return err == nil && !st.ClaimedElsewhere(r.address, r.s.Who, r.s.Now())
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/overbrainer/overbrainer/apply"
+	"github.com/overbrainer/overbrainer/state"
+)
+
+// How often a log that is followed is looked at, how long a lost connection is
+// tried again, and how much of a log's end is read at first for -tail.
+const (
+	logPoll     = 500 * time.Millisecond
+	logWait     = time.Second
+	logWaitMax  = 30 * time.Second
+	logPatience = 10 * time.Minute
+	logCall     = 30 * time.Second
+	logTail     = 64 << 10
+)
+
+// liveLog shows the log on the pod.
+func (a *app) liveLog(ctx context.Context, in inputs, address string, run *state.Run, view logsView) error {
+	p, err := a.openLoosely(ctx, in, reading{ending: true})
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	local := filepath.Join(run.Dir, "job.log")
+	now := func() *state.Run { // the pod may have another address since
+		if st, err := a.readState(ctx); err == nil {
+			if _, found, err := findRun(st, run.ID); err == nil {
+				return found
+			}
+		}
+		return run
+	}
+	f := &logFollower{
+		view: view, show: a.printLog,
+		say: func(text string) { fmt.Fprintln(a.err, text) },
+		dial: func(ctx context.Context) (apply.Machine, error) {
+			if at := now(); at.Pod != nil && at.Pod.SSH != nil {
+				run = at
+			}
+			m, err := p.dial(ctx, run)
+			if err != nil {
+				p := &problem{code: "connect", address: address, id: run.ID, message: "the pod of " + address + " cannot be reached: " + err.Error(), hint: a.whoHas(run)}
+				if fileExists(a.path(filepath.FromSlash(local))) {
+					p.hint = "what was followed so far is in " + local
+				}
+				return nil, p
+			}
+			return m, nil
+		},
+		rest: func() ([]byte, bool) {
+			at := now()
+			if !at.Phase.Ended() || !at.Retrieved && at.Pod != nil && !at.Pod.Gone() {
+				return nil, false
+			}
+			data, err := os.ReadFile(a.path(filepath.FromSlash(local)))
+			return data, err == nil
+		},
+		wait: func(ctx context.Context, d time.Duration) error {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(d):
+				return nil
+			}
+		},
+	}
+	defer f.close()
+	return f.run(ctx)
+}
+
+// logFollower shows a job's log as it grows on its pod, over as many connections
+// as that takes.
+type logFollower struct {
+	view logsView
+	dial func(context.Context) (apply.Machine, error)
+	// rest gives the whole log from here once the run has ended without us.
+	rest func() ([]byte, bool)
+	show func([]byte)
+	say  func(string)
+	wait func(context.Context, time.Duration) error
+
+	m     apply.Machine
+	began bool
+	from  apply.Offsets
+	held  []byte // the beginning of a line that is not whole yet
+}
+
+func (f *logFollower) run(ctx context.Context) error {
+	backoff, waited := logWait, time.Duration(0)
+	for {
+		done, err := f.look(ctx)
+		switch {
+		case err == nil && done:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			backoff, waited = logWait, 0
+			if err := f.wait(ctx, logPoll); err != nil {
+				return err
+			}
+			continue
+		case !f.view.follow || !f.began || waited >= logPatience:
+			return err
+		}
+		f.close()
+		if all, ended := f.rest(); ended {
+			f.show(all[min(int64(len(all)), max(0, f.from.Log-int64(len(f.held)))):])
+			return nil
+		}
+		if waited == 0 {
+			f.say("the connection to the pod is lost, reconnecting: " + err.Error())
+		}
+		if err := f.wait(ctx, backoff); err != nil {
+			return err
+		}
+		waited += backoff
+		backoff = min(2*backoff, logWaitMax)
+	}
+}
+
+// look shows what is new; done is true once nothing more will come.
+func (f *logFollower) look(ctx context.Context) (done bool, err error) {
+	if f.m == nil {
+		if f.m, err = f.dial(ctx); err != nil {
+			return false, err
+		}
+	}
+	if !f.began && f.view.tail >= 0 {
+		if err := f.skip(ctx); err != nil {
+			return false, err
+		}
+		f.began = true
+	}
+	for {
+		poll, err := f.poll(ctx)
+		if err != nil {
+			return false, err
+		}
+		f.began = true
+		done = !poll.More && (poll.State != apply.JobRunning || !f.view.follow)
+		// A line is shown when it is whole.
+		end := bytes.LastIndexByte(f.held, '\n') + 1
+		if done {
+			end = len(f.held)
+		}
+		f.show(f.held[:end])
+		f.held = append([]byte(nil), f.held[end:]...)
+		if !poll.More {
+			return done, nil
+		}
+	}
+}
+
+// poll reads the next part of the log.
+func (f *logFollower) poll(ctx context.Context) (apply.Poll, error) {
+	ctx, cancel := context.WithTimeout(ctx, logCall)
+	defer cancel()
+	poll, err := f.m.Poll(ctx, f.from)
+	if err != nil {
+		return poll, err
+	}
+	if poll.LogAnew {
+		f.held = nil
+	}
+	f.from = poll.Next
+	f.held = append(f.held, poll.Log...)
+	return poll, nil
+}
+
+// skip leaves out all but the last lines, reading as much of the log's end as
+// holds them.
+func (f *logFollower) skip(ctx context.Context) error {
+	for size := int64(max(logTail, 200*f.view.tail)); ; size *= 8 {
+		f.from, f.held = apply.Offsets{Log: -size}, nil
+		for more := true; more; {
+			poll, err := f.poll(ctx)
+			if err != nil {
+				return err
+			}
+			more = poll.More
+		}
+		whole := f.from.Log <= int64(len(f.held))
+		if whole || bytes.Count(f.held, []byte{'\n'}) > f.view.tail {
+			f.held = append([]byte(nil), lastLines(f.held, f.view.tail)...)
+			return nil
+		}
+	}
+}
+
+func (f *logFollower) close() {
+	if f.m != nil {
+		_ = f.m.Close()
+		f.m = nil
+	}
+}

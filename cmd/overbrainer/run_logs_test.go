@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/overbrainer/overbrainer/apply"
+)
+
+// logMachine is a pod whose log grows by a part with each look; "cut" is a
+// connection that ends.
+type logMachine struct {
+	apply.Machine
+	pod *logPod
+}
+
+type logPod struct {
+	log   string
+	parts []string
+	reads int64 // bytes that were asked for
+	dials int
+}
+
+func (m logMachine) Close() error { return nil }
+
+func (m logMachine) Poll(_ context.Context, from apply.Offsets) (apply.Poll, error) {
+	p := m.pod
+	state := apply.JobExited
+	if len(p.parts) > 0 {
+		part := p.parts[0]
+		p.parts = p.parts[1:]
+		if part == "cut" {
+			return apply.Poll{}, errors.New("connection ended: EOF")
+		}
+		p.log += part
+		state = apply.JobRunning
+	}
+	at := from.Log
+	if at < 0 {
+		at = max(0, int64(len(p.log))+at)
+	}
+	p.reads += int64(len(p.log)) - at
+	return apply.Poll{State: state, Log: []byte(p.log[at:]), Next: apply.Offsets{Log: int64(len(p.log))}}, nil
+}
+
+// TestFollowedLog: a log that is followed comes whole and once, over as many
+// connections as it takes, and its end from here where the pod is gone.
+func TestFollowedLog(t *testing.T) {
+	long := strings.Repeat("0123456789abcde\n", 1<<20)
+	tests := []struct {
+		name   string
+		view   logsView
+		before string
+		parts  []string
+		gone   bool // the run ends with the first cut
+		want   string
+		dials  int
+		fails  bool
+		most   int64 // bytes read; 0: any
+	}{
+		{name: "to its end", view: logsView{follow: true, tail: -1}, parts: []string{"a\nb", "c\n", "d"}, want: "a\nbc\nd", dials: 1},
+		{name: "cut twice", view: logsView{follow: true, tail: -1}, parts: []string{"a\nb", "cut", "c\n", "cut", "cut", "d\n"}, want: "a\nbc\nd\n", dials: 4},
+		{name: "cut as the run ends", view: logsView{follow: true, tail: -1}, parts: []string{"a\nb", "cut"}, gone: true, want: "a\nbc\nthe end\n", dials: 1},
+		{name: "not followed, cut", view: logsView{tail: -1}, parts: []string{"cut"}, fails: true, dials: 1},
+		{name: "the last lines", view: logsView{tail: 2}, before: "a\nb\nc\n", want: "b\nc\n", dials: 1},
+		{name: "none of them", view: logsView{tail: 0, follow: true}, before: "a\n", parts: []string{"", "b\n"}, want: "b\n", dials: 1},
+		{name: "the last lines of a long log", view: logsView{tail: 2, follow: true}, before: long, parts: []string{"", "cut", "new\n"}, want: "0123456789abcde\n0123456789abcde\nnew\n", dials: 2, most: 1 << 20},
+		{name: "long lines", view: logsView{tail: 1}, before: strings.Repeat("x", 1<<20) + "\n" + strings.Repeat("y", 1<<20) + "\n", want: strings.Repeat("y", 1<<20) + "\n", dials: 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			pod := &logPod{log: tt.before, parts: tt.parts}
+			var got strings.Builder
+			f := &logFollower{
+				view: tt.view,
+				dial: func(context.Context) (apply.Machine, error) {
+					pod.dials++
+					return logMachine{pod: pod}, nil
+				},
+				rest: func() ([]byte, bool) { return []byte(pod.log + "c\nthe end\n"), tt.gone },
+				show: func(b []byte) { got.Write(b) },
+				say:  func(string) {},
+				wait: func(context.Context, time.Duration) error { return nil },
+			}
+			err := f.run(t.Context())
+			if (err != nil) != tt.fails {
+				t.Fatal(err)
+			}
+			if got.String() != tt.want || pod.dials != tt.dials {
+				t.Errorf("%.200q by %d connections", got.String(), pod.dials)
+			}
+			if tt.most > 0 && pod.reads > tt.most {
+				t.Errorf("%d bytes were read", pod.reads)
+			}
+		})
+	}
+}
+
+// TestFollowedLogGivesUp: a pod that stays away is told of once, and the reason
+// at the end.
+func TestFollowedLogGivesUp(t *testing.T) {
+	pod := &logPod{parts: []string{"a\n"}}
+	said, waited := 0, time.Duration(0)
+	f := &logFollower{
+		view: logsView{follow: true, tail: -1},
+		dial: func(context.Context) (apply.Machine, error) {
+			if pod.dials++; pod.dials > 1 {
+				return nil, fmt.Errorf("no route")
+			}
+			return logMachine{pod: pod}, nil
+		},
+		rest: func() ([]byte, bool) { return nil, false },
+		show: func([]byte) { pod.parts = []string{"cut"} },
+		say:  func(string) { said++ },
+		wait: func(_ context.Context, d time.Duration) error { waited += d; return nil },
+	}
+	if err := f.run(t.Context()); err == nil || !strings.Contains(err.Error(), "no route") || said != 1 || waited < logPatience {
+		t.Errorf("%v, said %d times in %s", err, said, waited)
+	}
+}

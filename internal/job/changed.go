@@ -1,0 +1,95 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/overbrainer/overbrainer/internal/remote"
+)
+
+// ChangedError is results that were written to after they had been listed.
+// Nothing of them got its final name.
+type ChangedError struct{ Paths []string }
+
+func (e *ChangedError) Error() string {
+	more := ""
+	if n := len(e.Paths) - 1; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("%q%s changed on the pod during the transfer", e.Paths[0], more)
+}
+
+// grows reports whether a file is one that lines are added to: what it held when
+// it was listed is whole whatever has come since.
+func (p *Pod) grows(name string) bool { return name == "job.log" || name == p.Metrics }
+
+// unchanged fails with a *ChangedError where files, by their paths on the pod, are not what they were when
+// they were listed: what came of a file that is still being written may be right
+// and not whole.
+func (p *Pod) unchanged(ctx context.Context, files []remote.File) error {
+	const what = "looking for results that changed"
+	var names bytes.Buffer
+	were := map[string]remote.File{}
+	for _, f := range files {
+		if !p.grows(f.Path) {
+			names.WriteString("./" + f.Path + "\x00")
+			were[f.Path] = f
+		}
+	}
+	if len(were) == 0 {
+		return nil
+	}
+	out, err := p.run(ctx, call{what: what, script: compact(changedText), stdin: &names, max: int64(names.Len()) + 1})
+	if err != nil {
+		return err
+	}
+	lists, err := readNames(out)
+	if err != nil {
+		return &ProtocolError{What: what, Detail: err.Error()}
+	}
+	if len(lists[0]) == 0 {
+		return nil
+	}
+	// Their time alone proves nothing: it may be in the future.
+	now, err := p.hashes(ctx, sortedNames(lists[0]))
+	if err != nil {
+		return err
+	}
+	var changed []string
+	for _, f := range now {
+		if was, asked := were[f.Path]; asked && f != was {
+			changed = append(changed, f.Path)
+		}
+	}
+	if len(changed) > 0 {
+		return &ChangedError{Paths: changed}
+	}
+	return nil
+}
+
+// whyWrong tells a file that changed on the pod from one that did not arrive as
+// it lies there, where a transfer failed because of what a file holds.
+func (p *Pod) whyWrong(ctx context.Context, m Manifest, err error) error {
+	var wrong *remote.VerifyError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	changed := &ChangedError{Paths: []string{wrong.Path}}
+	own, moved := m.apart(m.Files)
+	for _, was := range append(own, moved...) {
+		if was.Path != wrong.Path {
+			continue
+		}
+		now, lost := p.hashes(ctx, []string{was.Path})
+		var gone *ProtocolError
+		switch {
+		case errors.As(lost, &gone), lost == nil && now[0] != was:
+			return changed
+		case lost != nil:
+			return lost
+		}
+	}
+	return err
+}

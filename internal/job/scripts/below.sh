@@ -1,0 +1,12 @@
+# shellcheck shell=sh disable=SC2154,SC2016
+# Lists what lies below each of the links to directories named on standard input,
+# as files.sh does: the regular files, an empty name, the links, an empty name.
+cd "$ob_run" || exit 1
+xargs -0 sh -c '
+for f do
+	find "$f/" -type f -print0 || exit 1
+	printf "\\000"
+	find "$f/" -type l -print0 || exit 1
+	printf "\\000"
+done
+' sh
