@@ -79,7 +79,7 @@ func (b *builder) price(step *Step, run *config.Run, cur *state.Run) {
 		}
 		step.Cost = liveCost(cur)
 	default:
-		b.target(run.Target) // for the catalog's changes
+		b.target(run.Target)                                                                  // for the catalog's changes
 		step.Cost.MaxUSD, step.Cost.ExpectedUSD, step.Cost.HourlyUSD = usd(0), usd(0), usd(0) // nothing is done
 		return
 	}
