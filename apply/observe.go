@@ -11,9 +11,6 @@ import (
 // observe looks on while another process works on the run, until the run's end
 // is written down. Where that process ends before, it takes the run over.
 func (r *runner) observe() RunOutcome {
-	if err := r.takeKey(); err != nil {
-		return r.failed(r.notOurKey(err))
-	}
 	said, followed := "", false
 	for {
 		st, err := r.s.read()
@@ -40,6 +37,9 @@ func (r *runner) observe() RunOutcome {
 			r.phase("training", "%s", fmt.Sprintf(now, heldBy(st.Claims[r.address])))
 		}
 		if follow {
+			if err := r.takeKey(); err != nil { // it is made with the run
+				return r.failed(r.notOurKey(err))
+			}
 			w := r.follow()
 			r.closeMachine()
 			switch w.end {

@@ -2,6 +2,8 @@ package apply
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -94,6 +96,12 @@ func TestLooksOnUntilTheJobStarts(t *testing.T) {
 		first := w.engine()
 		go func() { _, _ = first.Apply(t.Context(), oneRun(spec()), Options{}) }()
 		time.Sleep(time.Minute)
+		// As before its key is made.
+		key := filepath.Join(w.dir, w.run("run.train").Dir, sshDir, clientKey)
+		if err := os.Rename(key, key+".later"); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Minute, func() { _ = os.Rename(key+".later", key) })
 		e := w.engine()
 		e.Interrupts = nil
 		out, err := e.Attach(t.Context(), "run.train", Options{})

@@ -470,3 +470,24 @@ func TestWhyAFileIsWrong(t *testing.T) {
 		})
 	}
 }
+
+// TestLogThatGrowsWhileItIsHashed: its digest is that of the size that is told.
+func TestLogThatGrowsWhileItIsHashed(t *testing.T) {
+	m := machine{name: "sh", sh: "/bin/sh", path: os.Getenv("PATH")}
+	p, c := results(t, m)
+	p.conn.m.path = filepath.Dir(p.tool("wc", need(t, "wc")+" \"$@\"\necho more >>job.log")) + ":" + m.path
+	manifest, err := p.Manifest(t.Context(), c.Globs, []string{"job.log"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range manifest.Files {
+		text := p.get(f.Path)
+		sum := sha256.Sum256([]byte(text[:f.Size]))
+		if f.SHA256 != hex.EncodeToString(sum[:]) {
+			t.Errorf("%s: the digest is not that of its first %d bytes of %d", f.Path, f.Size, len(text))
+		}
+		if f.Path == "job.log" && int64(len(text)) == f.Size {
+			t.Error("the log did not grow")
+		}
+	}
+}

@@ -134,6 +134,7 @@ func (p *Pod) hashes(ctx context.Context, wanted []string) ([]remote.File, error
 	}
 	out, err := p.run(ctx, call{
 		what:   what,
+		vars:   []string{"ob_metrics", p.Metrics},
 		script: compact(hashText),
 		stdin:  bytes.NewReader(names.Bytes()),
 		max:    int64(names.Len()) + int64(len(wanted))*120 + 1024,

@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154,SC2016
-# Prints "sha256 size mode name" and a NUL for each name on standard input: of a
-# file that grows meanwhile those of what it held at first. File
+# Prints "sha256 size mode name" and a NUL for each name on standard input: of the
+# log and the metrics, which may grow meanwhile, for what they held at first. File
 # content goes to the hash program on its standard input, so that no name can be
 # taken for an option.
 cd "$ob_run" || exit 1
@@ -14,7 +14,7 @@ else
 	printf 'the image has none of sha256sum, openssl and python3, one of which is needed to verify results\n' >&2
 	exit 1
 fi
-export ob_hash
+export ob_hash ob_metrics
 xargs -0 sh -c '
 python() {
 	python3 -c "import hashlib,sys
@@ -25,12 +25,13 @@ print(h.hexdigest())"
 for f do
 	[ -f "$f" ] || continue
 	s=$(wc -c <"$f" | tr -d " ")
-	read -r h rest <<END
-$($ob_hash <"$f")
-END
-	if [ "$(wc -c <"$f" | tr -d " ")" != "$s" ]; then
+	if [ "$f" = ./job.log ] || [ "$f" = "./$ob_metrics" ]; then
 		read -r h rest <<END
 $(head -c "$s" "$f" | $ob_hash)
+END
+	else
+		read -r h rest <<END
+$($ob_hash <"$f")
 END
 	fi
 	m=-
