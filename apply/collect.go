@@ -255,7 +255,7 @@ func (r *runner) settleResults(e ending, got collected) error {
 			run.Snapshot = &snap
 		}
 		if got.saved != nil {
-			got.saved.note(r, run)
+			got.saved.note(r, run, got.files)
 		}
 	})
 	r.saveResult(got.files)

@@ -430,7 +430,7 @@ func TestWhatAJobSavedComesHome(t *testing.T) {
 				}
 				switch {
 				case tt.from == 0 && run.Snapshot != nil,
-					tt.from > 0 && (run.Snapshot == nil || run.Snapshot.Step != tt.from || run.Snapshot.Path != dir || !run.Snapshot.Local || run.Snapshot.At.IsZero()):
+					tt.from > 0 && (run.Snapshot == nil || run.Snapshot.Step != tt.from || run.Snapshot.Path != dir || !run.Snapshot.Local || run.Snapshot.SHA256 == "" || run.Snapshot.At.IsZero()):
 					t.Errorf("to start from: %+v", run.Snapshot)
 				}
 				w.clean()

@@ -40,15 +40,15 @@ func (r *runner) lookForSaved(ctx context.Context, e ending) *saved {
 	}
 }
 
-// note writes down a checkpoint that came home.
-func (s *saved) note(r *runner, run *state.Run) {
+// note writes down a checkpoint that came home among files.
+func (s *saved) note(r *runner, run *state.Run, files []File) {
 	snap := s.snapshot
 	where := run.Dir + "/" + snap.Path
 	run.Message += fmt.Sprintf("; its newest checkpoint, of step %d, is in %s", snap.Step, where)
 	if have := run.Snapshot; !s.whole || have != nil && have.Local && have.Step >= snap.Step {
 		return
 	}
-	snap.Local = true
+	snap.Local, snap.SHA256 = true, checkpointSum(checkpointOf(files, snap.Path))
 	if snap.At.IsZero() {
 		snap.At = r.now()
 		if run.EndedAt != nil {
