@@ -24,7 +24,7 @@ func USD(v float64) string {
 
 // Rate is a price an hour as it is shown and reckoned with: rounded up to a
 // hundredth of a cent, so that what a day of it costs agrees everywhere.
-func Rate(v float64) float64 { return math.Ceil(v*10000-1e-6) / 10000 }
+func Rate(v float64) float64 { return max(0, math.Ceil(v*10000-1e-6)/10000) }
 
 // Price writes a price an hour, with two to four decimals.
 func Price(v float64) string {

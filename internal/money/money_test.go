@@ -13,6 +13,7 @@ func TestAmountsAreNeverShownSmallerThanTheyAre(t *testing.T) {
 		"$1.00":   USD(1),
 		"-$2.50":  USD(-2.5),
 		"$0.40":   Price(0.4),
+		"$0.00 ":  Price(0) + " ",
 		"$0.435":  Price(0.435),
 		"$0.4469": Price(0.44 + 0.006849),
 		"$0.447":  Price(0.4469444),
