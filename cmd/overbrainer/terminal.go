@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"time"
 
 	"golang.org/x/term"
 )
@@ -33,6 +34,13 @@ func (a *app) readHidden(ctx context.Context) (string, error) {
 	}
 	text, err := typed(ctx, func() ([]byte, error) { return term.ReadPassword(fd) })
 	if ctx.Err() != nil {
+		// The reader may only be about to hide it, which must not come last.
+		for range 100 {
+			if now, err := term.GetState(fd); err != nil || *now != *shown {
+				break
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
 		_ = term.Restore(fd, shown)
 	}
 	return string(text), err

@@ -9,15 +9,17 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strings"
 )
 
 // batch uploads small files as one tar stream, which the machine unpacks and
 // hashes.
 func (u *upload) batch(ctx context.Context, files []File) error {
 	defer Mark(ctx, "batch")()
+	// The directories come first: two tars that make the same one at once fail.
 	// -m, -o: no times and no owners. The digests follow once tar is done.
-	script := fmt.Sprintf("%scd %s && tar -xmof - || exit 3\n%s",
-		u.tools.hash, Quote(path.Join(u.stage, "tree")), hashScript(paths(files)))
+	script := fmt.Sprintf("%scd %s && %s tar -xmof - || exit 3\n%s",
+		u.tools.hash, Quote(path.Join(u.stage, "tree")), makeDirs(files), hashScript(paths(files)))
 	p, err := u.c.start(ctx, script)
 	if err != nil {
 		return err
@@ -57,6 +59,23 @@ func (u *upload) batch(ctx context.Context, files []File) error {
 	defer u.mu.Unlock()
 	u.tree = append(u.tree, files...)
 	return nil
+}
+
+// makeDirs is a command and && that makes the directories of files, or nothing.
+func makeDirs(files []File) string {
+	var b strings.Builder
+	made := map[string]bool{".": true}
+	for _, f := range files {
+		if dir := path.Dir(f.Path); !made[dir] {
+			made[dir] = true
+			b.WriteByte(' ')
+			quoteTo(&b, "./"+dir)
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "mkdir -p" + b.String() + " &&"
 }
 
 // writeTar writes files as a tar stream that every tar can read.

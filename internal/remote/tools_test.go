@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,4 +46,19 @@ func TestHashTools(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Several tars unpack into one directory at once, and GNU tar fails where another
+// one makes it first: it is there before any of them begins.
+func TestPushMakesDirectoriesFirst(t *testing.T) {
+	path := remotetest.Busybox(t, "tar")
+	tar, err := exec.LookPath("tar")
+	must(t, err)
+	script := fmt.Sprintf("#!/bin/sh\n[ -d \"it's a/b\" ] || exit 9\nexec %s \"$@\"\n", tar)
+	must(t, os.WriteFile(filepath.Join(path, "tar"), []byte(script), 0o755))
+	c := dial(t, remotetest.StartBuiltin(t, remotetest.Options{Path: path}), nil)
+	src, dst := t.TempDir(), t.TempDir()
+	files := map[string][]byte{"it's a/b/c": []byte("1"), "d": []byte("2")}
+	must(t, c.Push(within(t, time.Minute), Push{Dir: dst, Staging: filepath.Join(dst, ".s"), Files: tree(t, src, files), Open: opener(src)}))
+	same(t, dst, files)
 }
