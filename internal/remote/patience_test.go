@@ -45,16 +45,7 @@ func TestRunIsGivenUpUnanswered(t *testing.T) {
 // serveUnanswered is an SSH server that opens every session and answers nothing
 // in it, but keepalives.
 func serveUnanswered(nc net.Conn, host ssh.Signer) {
-	cfg := &ssh.ServerConfig{PublicKeyCallback: func(ssh.ConnMetadata, ssh.PublicKey) (*ssh.Permissions, error) {
-		return &ssh.Permissions{}, nil
-	}}
-	cfg.AddHostKey(host)
-	_, channels, requests, err := ssh.NewServerConn(buffered(nc), cfg)
-	if err != nil {
-		return
-	}
-	go ssh.DiscardRequests(requests)
-	for ch := range channels {
+	serve(nc, host, func(ch ssh.NewChannel) {
 		_, inner, err := ch.Accept()
 		if err != nil {
 			return
@@ -63,7 +54,7 @@ func serveUnanswered(nc net.Conn, host ssh.Signer) {
 			for range inner { // taken, never answered
 			}
 		}()
-	}
+	})
 }
 
 // Over a long way many small files take a few round trips, not one each, and a

@@ -96,6 +96,12 @@ func (b *bufferedConn) Close() error {
 
 // serveNothing is an SSH server that accepts every key and offers nothing.
 func serveNothing(nc net.Conn, host ssh.Signer) {
+	serve(nc, host, func(ch ssh.NewChannel) { _ = ch.Reject(ssh.Prohibited, "nothing") })
+}
+
+// serve is an SSH server that accepts every key and gives away each channel that
+// is asked for.
+func serve(nc net.Conn, host ssh.Signer, open func(ssh.NewChannel)) {
 	cfg := &ssh.ServerConfig{PublicKeyCallback: func(ssh.ConnMetadata, ssh.PublicKey) (*ssh.Permissions, error) {
 		return &ssh.Permissions{}, nil
 	}}
@@ -106,7 +112,7 @@ func serveNothing(nc net.Conn, host ssh.Signer) {
 	}
 	go ssh.DiscardRequests(requests)
 	for ch := range channels {
-		_ = ch.Reject(ssh.Prohibited, "nothing")
+		open(ch)
 	}
 }
 
