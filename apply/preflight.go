@@ -72,6 +72,8 @@ func guardWords(reason string) string {
 		return "curl is missing in the image (no_curl)"
 	case reason == "no_certificates":
 		return "the image has no CA certificates by which to know the provider's API, as ca-certificates installs them (no_certificates)"
+	case reason == "read_only_key":
+		return "the key that the pod was given may look at the pod and not delete it (read_only_key)"
 	case strings.HasPrefix(reason, "http_4"):
 		return "the provider's API refuses the key that the pod was given (" + reason + ")"
 	}

@@ -121,7 +121,8 @@ func (d Description) Has(c Capability) bool {
 // gives, and never put a key on a command line.
 //
 //	provider_probe    prints one word: ready, missing_key, no_curl,
-//	                  no_certificates, unreachable or http_CODE
+//	                  no_certificates, read_only_key, unreachable or http_CODE;
+//	                  ready says that the pod may end itself, not only look
 //	provider_delete N asks for the deletion of its own pod by every way there
 //	                  is, prints one line for each ("DELETE 204"), and returns
 //	                  0 when one was accepted; N tries in a row have failed

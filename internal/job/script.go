@@ -54,7 +54,8 @@ const MaxScript = 40 << 10
 // provider_probe and provider_delete, which the watchdog calls:
 //
 //	provider_probe    prints ready, missing_key, no_curl, no_certificates,
-//	                  unreachable, http_CODE or another word for the reason
+//	                  read_only_key, unreachable, http_CODE or another word for
+//	                  the reason
 //	provider_delete N asks for the deletion of its own pod, prints a line for
 //	                  each way it tried and returns 0 when one was accepted; N
 //	                  tries in a row have failed before

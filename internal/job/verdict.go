@@ -11,7 +11,7 @@ import (
 type Verdict struct {
 	State VerdictState
 	// Reason says why it failed: missing_key, no_curl, no_certificates,
-	// unreachable, http_401, or the bootstrap's own words.
+	// read_only_key, unreachable, http_401, or the bootstrap's own words.
 	Reason string
 	// Bootstrap: the bootstrap failed, not the watchdog's proof.
 	Bootstrap bool

@@ -56,8 +56,23 @@ provider_probe() {
 		return 0
 	fi
 	runpod_call GET "/pods/$RUNPOD_POD_ID"
+	if [ "$runpod_code" = 200 ]; then
+		# A key that may look need not be one that may delete. Starting a pod that
+		# runs is what the API refuses whoever may act on it with 409, having done
+		# nothing, and whoever may not with 403.
+		runpod_call POST "/pods/$RUNPOD_POD_ID/action" '{"action":"start"}'
+		case $runpod_code in
+		200 | 400 | 409)
+			echo ready
+			return 0
+			;;
+		401 | 403)
+			echo read_only_key
+			return 0
+			;;
+		esac
+	fi
 	case $runpod_code in
-	200) echo ready ;;
 	000)
 		# 60 and 77: curl has nothing to know the API's certificate by.
 		case $runpod_curl in

@@ -96,18 +96,34 @@ func eachShell(t *testing.T, test func(t *testing.T, shell []string)) {
 
 func TestProbe(t *testing.T) {
 	eachShell(t, func(t *testing.T, shell []string) {
-		for want, script := range map[string]reply{
-			"ready": {status: 200, body: podBody}, "http_403": {status: 403}, "http_500": {status: 500, body: "x\ny"}, "unreachable": {drop: true},
+		look, forbidden := reply{status: 200, body: podBody}, `{"title":"Forbidden","status":403,"detail":"access denied"}`
+		for _, test := range []struct {
+			want   string
+			script []reply
+		}{
+			{"ready", []reply{look, {status: 409}}}, // as the API has it for a pod that runs
+			{"ready", []reply{look, {status: 400}}},
+			{"ready", []reply{look, look}},
+			{"read_only_key", []reply{look, {status: 403, body: forbidden}}},
+			{"read_only_key", []reply{look, {status: 401}}},
+			{"http_404", []reply{look, {status: 404}}},
+			{"http_503", []reply{look, {status: 503}}},
+			{"unreachable", []reply{look, {drop: true}}},
+			{"http_403", []reply{{status: 403}}},
+			{"http_500", []reply{{status: 500, body: "x\ny"}}},
+			{"unreachable", []reply{{drop: true}}},
 		} {
-			a := newAPI(t, script)
+			a := newAPI(t, test.script...)
 			got, ok := newGuardPod(t, shell, a.URL+"/v2").run(t, "provider_probe")
-			if got != want || !ok {
-				t.Errorf("got %q, %v, want %q", got, ok, want)
+			if got != test.want || !ok {
+				t.Errorf("%+v: got %q, %v, want %q", test.script, got, ok, test.want)
 			}
-			r := a.got()[0]
-			if r.method != "GET" || r.path != "/v2/pods/q3w8z0m5t1xk7" || r.header.Get("Authorization") != "Bearer "+podKey ||
-				r.header.Get("User-Agent") != "overbrainer-watchdog/1.2.3" {
-				t.Errorf("%+v", r)
+			for i, r := range a.got() {
+				want := []seen{{method: "GET", path: "/v2/pods/q3w8z0m5t1xk7"}, {method: "POST", path: "/v2/pods/q3w8z0m5t1xk7/action", body: `{"action":"start"}`}}[i]
+				if r.method != want.method || r.path != want.path || r.body != want.body ||
+					r.header.Get("Authorization") != "Bearer "+podKey || r.header.Get("User-Agent") != "overbrainer-watchdog/1.2.3" {
+					t.Errorf("%+v", r)
+				}
 			}
 		}
 		// A server whose certificate nothing vouches for is another matter than

@@ -14,6 +14,7 @@ var (
 	onRead   = []string{opReadPod}
 	onDelete = []string{opDeletePod}
 	onList   = []string{opListPods}
+	onChange = []string{opUpdatePod, opDeletePod, opActPod}
 	onSecret = []string{opListSecrets, opCreateSecret, opReadSecret, opUpdateSecret, opDeleteSecret}
 )
 
@@ -33,6 +34,7 @@ var namedFaults = map[string]namedFault{
 	"html-404":             {does: "a proxy answers 404 with a page", out: outcome{status: 404, text: "<html><body>404 page not found</body></html>"}},
 	"api-down":             {does: "nobody answers, neither client nor pods; argument: real seconds from the first call on", who: "any", times: forEver, out: cutting(cutRefused, false), arg: lasting},
 	"pod-api-down":         {does: "pods cannot reach the API; argument: real seconds", who: "pod", times: forEver, out: cutting(cutRefused, false), arg: lasting},
+	"pod-key-read-only":    {does: "the keys of pods may read and change nothing", on: onChange, who: "pod", times: forEver, out: detailed(403, "access denied")},
 
 	// Creating pods.
 	"create-500-after-effect": {does: "the pod exists, the create call answers 500", on: onCreate, out: answered(500, true)},
