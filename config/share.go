@@ -53,25 +53,34 @@ func (p *program) vary(expr hclsyntax.Expression, bound names) (uses names, cost
 	if !known {
 		return names{opaque: true}, true
 	}
-	uses, costly = p.varyParts(bound, parts)
-	_, call := expr.(*hclsyntax.FunctionCallExpr)
-	return uses, costly || call
+	call, isCall := expr.(*hclsyntax.FunctionCallExpr)
+	uses, costly = p.varyParts(bound, parts, isCall && call.Name == "contains")
+	return uses, costly || isCall
 }
 
-// varyParts looks at the parts of one expression.
-func (p *program) varyParts(bound names, parts []*hclsyntax.Expression) (uses names, costly bool) {
+// varyParts looks at the parts of one expression. The first may be one that is
+// searched.
+func (p *program) varyParts(bound names, parts []*hclsyntax.Expression, searched bool) (uses names, costly bool) {
 	uses = names{}
 	var same []*hclsyntax.Expression
-	for _, part := range parts {
+	var list *hclsyntax.Expression
+	for i, part := range parts {
 		used, much := p.vary(*part, bound)
 		maps.Copy(uses, used)
 		costly = costly || much
-		if len(used) == 0 && much {
+		switch {
+		case len(used) > 0:
+		case i == 0 && searched:
+			list = part
+		case much:
 			same = append(same, part)
 		}
 	}
 	if len(uses) > 0 {
 		p.wrap(same...)
+		if list != nil {
+			p.wrapAs(list, true)
+		}
 	}
 	return uses, costly
 }
@@ -159,15 +168,19 @@ func partsOf(expr hclsyntax.Expression) (parts []*hclsyntax.Expression, known bo
 // again makes something of it again. A key stays the literal that it may be.
 func (p *program) wrap(parts ...*hclsyntax.Expression) {
 	for _, part := range parts {
-		switch e := (*part).(type) {
-		case guardedExpr:
-			p.wrap(&e.Expression)
-			*part = e
-		case *hclsyntax.ObjectConsKeyExpr:
-			p.wrap(&e.Wrapped)
-		default:
-			*part = &sharedExpr{e, p}
-		}
+		p.wrapAs(part, false)
+	}
+}
+
+func (p *program) wrapAs(part *hclsyntax.Expression, listed bool) {
+	switch e := (*part).(type) {
+	case guardedExpr:
+		p.wrapAs(&e.Expression, listed)
+		*part = e
+	case *hclsyntax.ObjectConsKeyExpr:
+		p.wrapAs(&e.Wrapped, listed)
+	default:
+		*part = &sharedExpr{Expression: e, p: p, listed: listed}
 	}
 }
 
@@ -176,6 +189,9 @@ func (p *program) wrap(parts ...*hclsyntax.Expression) {
 type sharedExpr struct {
 	hclsyntax.Expression
 	p *program
+	// listed: a set is given as the list of its elements. A call sorts a set
+	// several times, and whether a value is in it is the same question.
+	listed bool
 }
 
 func (e *sharedExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -183,8 +199,20 @@ func (e *sharedExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		return v, nil
 	}
 	v, diags := e.Expression.Value(ctx)
+	if e.listed {
+		v = listed(v)
+	}
 	if len(diags) == 0 {
 		e.p.shared[e] = v
 	}
 	return v, diags
+}
+
+// listed gives a set as a list, and everything else as it is.
+func listed(v cty.Value) cty.Value {
+	set, marks := v.Unmark()
+	if !set.Type().IsSetType() || set.IsNull() || !set.IsKnown() || set.LengthInt() == 0 {
+		return v
+	}
+	return cty.ListVal(set.AsValueSlice()).WithMarks(marks)
 }

@@ -4,6 +4,10 @@ import (
 	"maps"
 	"slices"
 	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 )
 
 const thousandKeys = "locals {\n  keys = toset([for i in range(1000) : format(\"k%04d\", i)])\n}\n"
@@ -60,7 +64,10 @@ variable "token" {
   sensitive = true
 }
 locals {
-  list = ["x", "y"]
+  list   = ["x", "y"]
+  set    = toset(["a", "x"])
+  empty  = toset([])
+  hidden = sensitive(toset(["a"]))
   objs = [{ v = 1 }, { v = 2 }]
   none = {}
 }
@@ -76,12 +83,16 @@ locals {
   KEYED    = { (upper("k")) = each.key, upper = upper("v") }[upper("K")]
   SECRET   = "${upper(var.token)}${each.key}"
   LATE     = "${upper(run.first.id)}${each.key}"
+  IN       = "${contains(local.set, each.key)} ${contains(toset(["b"]), each.key)} ${contains(local.list, each.key)} ${contains(local.empty, each.key)} ${contains([each.key], "a")}"
+  HIDDEN   = contains(local.hidden, each.key) ? "in" : "out"
+  ODD      = "${contains(local.set, 1)} ${contains(toset([1, 2]), each.key == "a" ? 1 : 3)}"
   DOLLAR   = "%{ for x in each.value }${upper("u")}${x}%{ endfor }"
 }`)), Options{})
 	want := map[string][2]string{
 		"UNTAKEN": {"a!", "b!"}, "TRY": {"no a", "no b"}, "CAN": {"false a", "false b"},
 		"SHADOW": {"P", "Q,R"}, "EACHNAME": {"X,Y", "X,Y"}, "NESTED": {"Pzx,Pzy", "Qzx,Qzy,Rzx,Rzy"}, "SPLAT": {"1,2,a,1,2", "1,2,b,1,2"},
 		"FILTER": {"y", "x,y"}, "KEYED": {"a", "b"}, "SECRET": {"HUNTER2a", "HUNTER2b"}, "DOLLAR": {"Up", "UqUr"},
+		"IN": {"true false false false true", "false true false false false"}, "HIDDEN": {"in", "out"}, "ODD": {"false true", "false false"},
 	}
 	for i, key := range []string{"a", "b"} {
 		r := cfg.Run(`run.r["` + key + `"]`)
@@ -90,7 +101,7 @@ locals {
 				t.Errorf("%s of %s is %q, not %q", name, key, r.Env[name], values[i])
 			}
 		}
-		if !slices.Equal(r.Sensitive, []string{"env SECRET"}) || !slices.Equal(r.Late, []string{"env LATE"}) || !slices.Equal(r.DependsOn, []string{"run.first"}) {
+		if !slices.Equal(r.Sensitive, []string{"env HIDDEN", "env SECRET"}) || !slices.Equal(r.Late, []string{"env LATE"}) || !slices.Equal(r.DependsOn, []string{"run.first"}) {
 			t.Errorf("sensitive %v, late %v, after %v", r.Sensitive, r.Late, r.DependsOn)
 		}
 	}
@@ -101,6 +112,39 @@ locals {
 	other, _ := cfg.Late(`run.r["a"]`, map[string]RunResult{"run.first": {ID: "first-2", State: "succeeded"}})
 	if other.Env["LATE"] != "FIRST-2a" {
 		t.Errorf("another result gave %q", other.Env["LATE"])
+	}
+}
+
+// TestASetThatIsSearchedInEachInstanceIsAList: each call sorts a set it is given.
+func TestASetThatIsSearchedInEachInstanceIsAList(t *testing.T) {
+	for text, want := range map[string]bool{
+		"contains(local.keys, each.key)":           true,
+		"!contains((local.keys), upper(each.key))": true,
+		"contains(each.value, local.key)":          false,
+		"contains(local.keys, local.key)":          false, // as a whole
+		"setunion(local.keys, [each.key])":         false,
+	} {
+		expr, diags := hclsyntax.ParseExpression([]byte(text), "x", hcl.InitialPos)
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		p := &program{shared: map[*sharedExpr]cty.Value{}}
+		p.share(expr, scope{})
+		found := false
+		_ = hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
+			if call, ok := n.(*hclsyntax.FunctionCallExpr); ok {
+				shared, ok := call.Args[0].(*sharedExpr)
+				found = found || ok && shared.listed
+			}
+			return nil
+		})
+		if found != want {
+			t.Errorf("%s: %v", text, found)
+		}
+	}
+	set := cty.SetVal([]cty.Value{cty.StringVal("b"), cty.StringVal("a")}).Mark("m")
+	if got := listed(set); !got.RawEquals(cty.ListVal([]cty.Value{cty.StringVal("a"), cty.StringVal("b")}).Mark("m")) {
+		t.Errorf("%#v", got)
 	}
 }
 
