@@ -33,7 +33,7 @@ setup: ## what the tests need, by apt where it is missing
 	sh scripts/setup.sh
 
 test: setup ## everything a user relies on, with the race detector
-	$(GO) test -race -short -timeout 20m ./...
+	$(GO) test -race -short -timeout 20m -parallel 4 ./... # tests of the binary mostly wait
 
 crash: ## kills the process at every boundary of a scenario; apply or destroy must recover (up to 25 minutes)
 	@$(GO) run ./internal/crash kills
