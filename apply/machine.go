@@ -24,7 +24,7 @@ func SSH(ctx context.Context, to Target) (Machine, error) {
 	if err != nil {
 		var failed *remote.DialError
 		if errors.As(err, &failed) {
-			return nil, &DialError{Stage: DialStage(failed.Stage), Err: err}
+			return nil, &DialError{Stage: DialStage(failed.Stage), Fingerprint: failed.Fingerprint, Err: err}
 		}
 		return nil, err
 	}
