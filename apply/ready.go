@@ -80,7 +80,7 @@ func (r *runner) waitReady() error {
 	endpoint := r.endpoint
 	err := r.save(func(_ *state.State, run *state.Run) {
 		if run.Pod != nil {
-			run.Pod.State, run.Pod.ReadyAt = state.PodReady, &at
+			run.Pod.State, run.Pod.ReadyAt, run.Pod.LeasedUntil = state.PodReady, &at, &at
 			run.Pod.SSH = stateEndpoint(endpoint)
 		}
 	})
