@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/overbrainer/overbrainer/internal/remote"
 )
@@ -25,9 +26,9 @@ func (e *ChangedError) Error() string {
 // it was listed is whole whatever has come since.
 func (p *Pod) grows(name string) bool { return name == "job.log" || name == p.Metrics }
 
-// unchanged fails with a *ChangedError where files, by their paths on the pod, are not what they were when
-// they were listed: what came of a file that is still being written may be right
-// and not whole.
+// unchanged fails with a *ChangedError where files, by their paths on the pod, are
+// not what they were when they were listed: what came of a file that is still being
+// written may be right and not whole.
 func (p *Pod) unchanged(ctx context.Context, files []remote.File) error {
 	const what = "looking for results that changed"
 	var names bytes.Buffer
@@ -41,7 +42,7 @@ func (p *Pod) unchanged(ctx context.Context, files []remote.File) error {
 	if len(were) == 0 {
 		return nil
 	}
-	out, err := p.run(ctx, call{what: what, script: compact(changedText), stdin: &names, max: int64(names.Len()) + 1})
+	out, err := p.run(ctx, call{what: what, script: compact(changedText), stdin: &names, max: 2*int64(names.Len()) + 1})
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (p *Pod) unchanged(ctx context.Context, files []remote.File) error {
 		return nil
 	}
 	// Their time alone proves nothing: it may be in the future.
-	now, err := p.hashes(ctx, sortedNames(lists[0]))
+	now, err := p.hashes(ctx, slices.Compact(sortedNames(lists[0])))
 	if err != nil {
 		return err
 	}
