@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/overbrainer/overbrainer/internal/remote"
@@ -15,11 +14,7 @@ import (
 type ChangedError struct{ Paths []string }
 
 func (e *ChangedError) Error() string {
-	more := ""
-	if n := len(e.Paths) - 1; n > 0 {
-		more = fmt.Sprintf(" and %d more", n)
-	}
-	return fmt.Sprintf("%q%s changed on the pod during the transfer", e.Paths[0], more)
+	return firstOf(e.Paths) + " changed on the pod during the transfer"
 }
 
 // grows reports whether a file is one that lines are added to: what it held when

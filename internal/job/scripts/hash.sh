@@ -1,5 +1,6 @@
 # shellcheck shell=sh disable=SC2154,SC2016
-# Prints "sha256 size mode name" and a NUL for each name on standard input: of the
+# Prints "sha256 size mode name" and a NUL for each name on standard input, "-" for
+# the digest and the size of one that cannot be read: of the
 # log and the metrics, which may grow meanwhile, for what they held at first. File
 # content goes to the hash program on its standard input, so that no name can be
 # taken for an option.
@@ -34,6 +35,7 @@ END
 $($ob_hash <"$f")
 END
 	fi
+	[ "$h" ] && [ "$s" ] || h=- s=-
 	m=-
 	[ ! -x "$f" ] || m=x
 	printf "%s %s %s %s\\000" "$h" "$s" "$m" "$f"
