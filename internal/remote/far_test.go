@@ -35,9 +35,9 @@ const farVariable = "OVERBRAINER_TEST_FAR"
 
 // A large file, a long way off: several channels have their whole windows under way
 // at once, so it takes less than one channel's best, and the client holds a part of
-// it only. All of that is the same for any larger file: the number
-// of channels and their windows depend on the distance alone. The client is a
-// process of its own, so that its memory is.
+// it only. A larger file is no different: the number of channels and their windows
+// depend on the distance alone. The client is a process of its own, so that its
+// memory is.
 func TestFarLargeFile(t *testing.T) {
 	if errand := os.Getenv(farVariable); errand != "" {
 		runErrand(t, errand)
