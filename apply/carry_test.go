@@ -104,6 +104,42 @@ func TestWhatCameOtherwiseIsTold(t *testing.T) {
 	})
 }
 
+// TestResultsThatCannotBeRead: what the pod cannot read is asked for again, and
+// then left out; the rest comes home and the pod waits with it.
+func TestResultsThatCannotBeRead(t *testing.T) {
+	for name, lasts := range map[string]int{"for a moment": 1, "for ever": 1000} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.job = fakeJob{length: time.Hour, files: map[string]string{"output/away/x": "x", "output/away/y": "y", "output/still": "s"}}
+				looks := 0
+				w.boot = func(_ int, p *fakePod) {
+					p.listed = func(m Manifest) error {
+						if looks++; looks > lasts || !holds(m.Files, "output/away") {
+							return nil
+						}
+						return &changedError{paths: []string{"output/away"}, unread: true, error: errors.New("it cannot be read")}
+					}
+				}
+				out := w.apply(oneRun(spec()), Options{})
+				run := w.run("run.train")
+				for _, file := range []string{"output/still", "output/away/x"} {
+					_, err := os.Stat(filepath.Join(w.dir, run.Dir, file))
+					if want := file == "output/still" || lasts == 1; (err == nil) != want {
+						t.Errorf("%s: %v", file, err)
+					}
+				}
+				if lasts == 1 {
+					if out.Class != OK || !run.Retrieved {
+						t.Errorf("class %d, retrieved %v", out.Class, run.Retrieved)
+					}
+				} else if out.Class == OK || run.Retrieved || run.Pod.State != state.PodAwaiting || !strings.Contains(out.Runs[0].Message, "the pod cannot read output/away; everything else is in "+run.Dir) {
+					t.Errorf("class %d, retrieved %v: %s", out.Class, run.Retrieved, out.Runs[0].Message)
+				}
+			})
+		})
+	}
+}
+
 // TestResultsThatChange: results that something still writes are waited for;
 // then what the job left running is ended; what changes even then is left out,
 // and the pod waits with it.
@@ -127,7 +163,7 @@ func TestResultsThatChange(t *testing.T) {
 						if tt.quiet(p) || !holds(m.Files, "output/growing") {
 							return nil
 						}
-						return &changedError{[]string{"output/growing"}, errors.New("it changed")}
+						return &changedError{paths: []string{"output/growing"}, error: errors.New("it changed")}
 					}
 				}
 				out := w.apply(oneRun(spec()), Options{})

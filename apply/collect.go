@@ -46,7 +46,7 @@ func (r *runner) collect(e ending) (collected, error) {
 		patience: func(time.Time) time.Time { return until },
 		once: func() (here int64, err error) {
 			for {
-				got, here, err = r.collectOnce(e, u.left, &known, progress)
+				got, here, err = r.collectOnce(e, u.without(), &known, progress)
 				finish()
 				first = cmp.Or(first, known)
 				var changed *changedError
@@ -150,7 +150,7 @@ func (r *runner) collectOnce(e ending, without []string, known **Manifest, progr
 		request.Always = append(request.Always, snapshotFile)
 	}
 	for _, path := range without {
-		request.Globs = append(request.Globs, "!"+globLiteral(path))
+		request.Globs = append(request.Globs, "!"+globLiteral(path), "!"+globLiteral(path)+"/**")
 	}
 	request.Progress = func(done, total int64) {
 		here = done

@@ -19,7 +19,7 @@ func dialWords(e *DialError) string {
 	case StageHandshake:
 		return "the pod's SSH breaks off: " + e.Error()
 	case StageHostKey:
-		return "what answers at the pod's address does not have this run's host key"
+		return "what answers at the pod's address does not have this run's host key, it showed " + e.shownKey()
 	case StageAuth:
 		return "the pod's SSH refuses this run's key"
 	}

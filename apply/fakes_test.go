@@ -132,8 +132,9 @@ type fakePod struct {
 	bootTime  time.Duration
 	verdict   Verdict
 	refuseKey bool
-	lost      bool  // the job's process is gone
-	noJob     error // Launch fails with it
+	otherKey  time.Duration // so long after its boot something else answers at its address
+	lost      bool          // the job's process is gone
+	noJob     error         // Launch fails with it
 	// answer may lose the answer of a call that had its effect.
 	answer func(call string) error
 	// upload stands in for the transfer of the inputs.
@@ -533,6 +534,8 @@ func (w *world) dial(_ context.Context, to Target) (Machine, error) {
 	switch {
 	case p.gone || p.offline || time.Since(p.born) < p.bootTime:
 		return nil, &DialError{Stage: StageConnect, Err: errors.New("connection refused")}
+	case time.Since(p.born) < p.bootTime+p.otherKey:
+		return nil, &DialError{Stage: StageHostKey, Fingerprint: "SHA256:other", Err: errors.New("host key mismatch")}
 	case p.refuseKey:
 		return nil, &DialError{Stage: StageAuth, Err: errors.New("permission denied")}
 	}

@@ -45,8 +45,7 @@ type follower struct {
 	progressAt  time.Time // the last growth of log or metrics
 	lost        time.Time // since when there is no connection; zero: there is
 	backoff     time.Duration
-	refusals    int
-	refusedAt   time.Time
+	refused     streak    // refusals of our key
 	lookedAt    time.Time // at the pod through the provider
 	heldAt      time.Time // the last look for who holds the run, while looking on
 	deadLooks   int

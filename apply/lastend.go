@@ -3,6 +3,7 @@ package apply
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/overbrainer/overbrainer/providers"
@@ -66,22 +67,52 @@ func LastEnd(run *state.Run, t Timing) (end time.Time, bounded bool) {
 // UnseenEnd is until when the pod of a run is reckoned to have billed that is
 // gone and whose end nobody saw: the latest moment at which its guard can have
 // ended it, and one look of the guard more; bounded is false where nothing earlier
-// than now is known. A pod that nobody saw get ready had no job and no transfer:
-// its guard waits boot_grace from its start, for which ready_timeout allows.
+// than now is known.
 func UnseenEnd(run *state.Run, t Timing) (end time.Time, bounded bool) {
 	if end, bounded = LastEnd(run, t); run.Pod == nil {
 		return end, bounded
 	}
-	if b, pod := run.Bounds, run.Pod; run.StartedAt == nil && pod.ReadyAt == nil && pod.State != state.PodLaunching && b.BootGraceS > 0 {
-		boot := run.Pod.CreatedAt.Add(t.Seconds(cmp.Or(b.ReadyTimeoutS, defaultReadyS) + b.BootGraceS))
-		if !bounded || boot.Before(end) {
-			end, bounded = boot, true
-		}
+	if boot, known := bootEnd(run, t); known && (!bounded || boot.Before(end)) {
+		end, bounded = boot, true
 	}
 	if seen := run.Pod.SeenAt; seen != nil && seen.After(end) {
 		end = *seen
 	}
 	return end.Add(t.GuardInterval), bounded
+}
+
+// bootEnd is the latest moment at which a pod's guard has given up to wait for a
+// job; known is false where it may have had one. It waits boot_grace from its own
+// start. Of a pod that nobody saw get ready that start is not known, and
+// ready_timeout is what is allowed for it: the provider tells of a pod that is gone
+// neither its log nor its end, so nothing less is sure. One that was ready had
+// started by then, and waits for as long as an upload renewed its lease.
+func bootEnd(run *state.Run, t Timing) (end time.Time, known bool) {
+	pod, grace := run.Pod, t.Seconds(run.Bounds.BootGraceS)
+	switch {
+	case run.StartedAt != nil || grace <= 0:
+	case pod.ReadyAt == nil && pod.State != state.PodLaunching:
+		return pod.CreatedAt.Add(t.Seconds(cmp.Or(run.Bounds.ReadyTimeoutS, defaultReadyS)) + grace), true
+	case pod.ReadyAt != nil && pod.LeasedUntil != nil && pod.State != state.PodLaunching:
+		end = pod.ReadyAt.Add(grace)
+		if lease := pod.LeasedUntil.Add(t.LeaseTTL); lease.After(end) {
+			end = lease
+		}
+		return end, true
+	}
+	return time.Time{}, false
+}
+
+// bootWords says what a pod counts by that had no job and counts until then.
+func (r *runner) bootWords(until time.Time) string {
+	b := r.run.Bounds
+	if boot, known := bootEnd(r.run, r.t); !known || !until.Equal(boot.Add(r.t.GuardInterval)) {
+		return ""
+	}
+	if r.run.Pod.ReadyAt != nil {
+		return fmt.Sprintf(" of a pod without a job (boot_grace = %s, or while an upload may have gone on)", spanWords(b.BootGraceS))
+	}
+	return fmt.Sprintf(" of a pod that nobody saw get ready (ready_timeout = %s and boot_grace = %s)", spanWords(cmp.Or(b.ReadyTimeoutS, defaultReadyS)), spanWords(b.BootGraceS))
 }
 
 // unseenEnd is UnseenEnd by all that is known here, and now at the latest.

@@ -2,6 +2,8 @@ package apply
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -321,8 +323,67 @@ func TestUnseenEndOfABoot(t *testing.T) {
 		if hours := run.Attempts[0].CostUSD / pod.HourUSD() * 60; run.Phase != state.Succeeded || hours < 25.9 || hours > 26.1 {
 			t.Errorf("%s, the boot counts %v minutes", run.Phase, hours)
 		}
+		if !w.said(EventDeleted, "of a pod that nobody saw get ready (ready_timeout = 15m and boot_grace = 10m); the provider's bill may say less") {
+			t.Error("nothing says what it counts by")
+		}
 		time.Sleep(48 * time.Hour)
 	})
+}
+
+// A pod whose client died while it uploaded had no job, either: its guard waited
+// for one since it was ready, and for as long as bytes may have moved.
+func TestUnseenEndOfAnUpload(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		dies        time.Duration // after the pod is ready
+		least, most float64       // minutes after it that count
+	}{
+		{"soon", 2 * time.Minute, 45, 46.1},
+		{"after an hour", time.Hour, 60 + 15, 60 + 31.1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				g := &grim{}
+				w.boot = func(n int, p *fakePod) {
+					if n > 1 {
+						return
+					}
+					p.upload = func(u UploadRequest) error {
+						for began := time.Now(); time.Since(began) < tt.dies; time.Sleep(time.Second) {
+							u.Progress(time.Since(began).Milliseconds(), 1<<40)
+						}
+						g.mu.Lock()
+						g.dead = true
+						g.mu.Unlock()
+						g.end <- struct{}{}
+						g.end <- struct{}{}
+						return errDead
+					}
+				}
+				if err := os.WriteFile(filepath.Join(w.dir, "data.bin"), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				s := spec()
+				s.Cap.BootGraceS = 45 * 60
+				s.Uploads = []plan.Upload{{Path: "data.bin", Source: "data.bin", Size: 1 << 40}}
+				_, _ = w.mortal(g).Apply(t.Context(), oneRun(s), Options{})
+				w.dead[w.pid] = true
+				pod := w.run("run.train").Pod
+				if pod == nil || pod.State != state.PodReady {
+					t.Fatalf("%+v", pod)
+				}
+				time.Sleep(2 * time.Hour)
+				w.mem.Take(pod.ID)
+				time.Sleep(24 * time.Hour)
+				w.apply(w.replan(map[string]*plan.RunSpec{"run.train": s}), Options{})
+				first := w.run("run.train").Attempts[0]
+				minutes := first.CostUSD/pod.HourUSD()*60 - pod.ReadyAt.Sub(pod.CreatedAt).Minutes()
+				if minutes < tt.least-0.01 || minutes > tt.most {
+					t.Errorf("it counts %.1f minutes after it was ready, want %g to %g", minutes, tt.least, tt.most)
+				}
+			})
+		})
+	}
 }
 
 // unanswering is an account whose API is away.

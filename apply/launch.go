@@ -62,14 +62,31 @@ func (r *runner) upload(request UploadRequest) error {
 		patience: func(lost time.Time) time.Time { return lost.Add(r.readyTimeout()) },
 		once: func() (there int64, err error) {
 			defer finish()
+			r.leased()
 			request.Progress = func(done, total int64) {
 				there = done
+				r.leased()
 				progress(done, total)
 			}
 			err = r.machine.Upload(ctx, request)
 			return there, err
 		},
 		final: func(err error) bool { return ctx.Err() != nil || errors.Is(err, ErrMismatch) },
+	})
+}
+
+// leased writes down, ahead of time, until when an upload may renew the lease on
+// the pod: where nobody comes back, that is how long its guard waits for a job.
+func (r *runner) leased() {
+	now := r.now()
+	if until := r.run.Pod.LeasedUntil; until != nil && until.Sub(now) > r.t.LeaseTTL/2 {
+		return
+	}
+	until := now.Add(r.t.LeaseTTL)
+	_ = r.save(func(_ *state.State, run *state.Run) {
+		if run.Pod != nil {
+			run.Pod.LeasedUntil = &until
+		}
 	})
 }
 
@@ -162,7 +179,12 @@ func (r *runner) launch(resumeDir string) error {
 	if err := r.s.mayBegin(); err != nil {
 		return err
 	}
-	if err := r.savePodState(state.PodLaunching); err != nil {
+	err = r.save(func(_ *state.State, run *state.Run) {
+		if run.Pod != nil {
+			run.Pod.State, run.Pod.LeasedUntil = state.PodLaunching, nil
+		}
+	})
+	if err != nil {
 		return err
 	}
 	r.phase("starting", "starting the job")

@@ -24,7 +24,7 @@ func SSH(ctx context.Context, to Target) (Machine, error) {
 	if err != nil {
 		var failed *remote.DialError
 		if errors.As(err, &failed) {
-			return nil, &DialError{Stage: DialStage(failed.Stage), Err: err}
+			return nil, &DialError{Stage: DialStage(failed.Stage), Fingerprint: failed.Fingerprint, Err: err}
 		}
 		return nil, err
 	}
@@ -161,9 +161,12 @@ func (m *sshMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, e
 	var full *job.SpaceError
 	var wrong *remote.VerifyError
 	var changed *job.ChangedError
+	var unread *job.UnreadError
 	switch {
+	case errors.As(err, &unread):
+		err = &changedError{paths: unread.Paths, unread: true, error: err}
 	case errors.As(err, &changed):
-		err = &changedError{changed.Paths, err}
+		err = &changedError{paths: changed.Paths, error: err}
 	case errors.As(err, &wrong):
 		err = fmt.Errorf("%w: %w", ErrMismatch, err)
 	case errors.As(err, &full):

@@ -159,6 +159,13 @@ func (r *runner) guardSaid() (v job.Verdict, deleting string) {
 	return r.logs.verdict, r.logs.deleting
 }
 
+// guardReady reports whether the guard on the pod has said that it is ready,
+// which it is only after its sshd has started.
+func (r *runner) guardReady() bool {
+	v, _ := r.guardSaid()
+	return v.State == job.VerdictReady
+}
+
 // startFailure is what the host writes when a container cannot be started, or
 // has ended as soon as it was.
 var startFailure = regexp.MustCompile(`(?i)\b(error|fail\w*)\b.*\bcontainer\b|\bcontainer exited\b`)

@@ -57,7 +57,7 @@ func failedVerdict(reason string, bootstrap bool) error {
 	text := fmt.Sprintf("its guard cannot act: %s; no job starts on a pod that cannot end itself", guardWords(safetext.Cut(safetext.Printable(reason), 200)))
 	if noWayOut.MatchString(reason) {
 		e := unguarded("it got no answer from the provider's API (%s), which its guard needs to end it", reason)
-		e.cutOff = true
+		e.common = commonCutOff
 		return e
 	}
 	return refused(state.WatchdogRefused, "%s", text)

@@ -19,8 +19,8 @@ type notReadyError struct {
 	reason string
 	// final: no other pod would do better, so the walk ends.
 	final bool
-	// cutOff: it cannot reach the provider's API, whatever its GPU type.
-	cutOff bool
+	// common: another GPU type would not change it.
+	common common
 	result state.AttemptResult
 	end    state.Reason
 	hint   string
@@ -49,12 +49,14 @@ type readiness struct {
 	start time.Time // of the attempt
 	limit time.Time
 	// what is waited for, with since when it was last said.
-	why      string
-	saidAt   time.Time
-	seen     bool // the pod was read at least once
-	missing  int  // reads in a row that did not know it
-	refusals int
-	refused  time.Time // the first refusal of our key
+	why     string
+	saidAt  time.Time
+	seen    bool // the pod was read at least once
+	missing int  // reads in a row that did not know it
+	// refused are refusals of our key, foreign looks that foreignAt answered with
+	// another host key.
+	refused, foreign streak
+	foreignAt        providers.Endpoint
 }
 
 // waitReady waits until the pod proves its host key, accepts the run's key and
@@ -78,7 +80,7 @@ func (r *runner) waitReady() error {
 	endpoint := r.endpoint
 	err := r.save(func(_ *state.State, run *state.Run) {
 		if run.Pod != nil {
-			run.Pod.State, run.Pod.ReadyAt = state.PodReady, &at
+			run.Pod.State, run.Pod.ReadyAt, run.Pod.LeasedUntil = state.PodReady, &at, &at
 			run.Pod.SSH = stateEndpoint(endpoint)
 		}
 	})
@@ -226,7 +228,7 @@ func (w *readiness) connect(pod providers.Pod) (done bool, err error) {
 	machine, err := r.dial(ctx, *pod.SSH)
 	if err == nil {
 		r.machine, r.endpoint = machine, pod.SSH
-		w.refusals = 0
+		w.refused, w.foreign = streak{}, streak{}
 		w.why = "the guard on the pod has not spoken yet"
 		return true, nil
 	}
@@ -236,19 +238,20 @@ func (w *readiness) connect(pod providers.Pod) (done bool, err error) {
 		return false, nil
 	}
 	w.why = dialWords(failed)
-	if failed.Stage != StageAuth {
-		w.refusals = 0
-		return false, nil
+	if failed.Stage == StageAuth {
+		w.foreign = streak{}
+		return false, w.keyRefused()
 	}
-	return false, w.keyRefused()
+	w.refused = streak{}
+	if failed.Stage == StageHostKey {
+		return false, w.foreignKey(*pod.SSH, failed.shownKey())
+	}
+	return false, nil
 }
 
 // keyRefused counts refusals of the run's key; a few of them are final.
 func (w *readiness) keyRefused() error {
-	if w.refusals++; w.refusals == 1 {
-		w.refused = w.r.now()
-	}
-	if w.refusals < w.r.t.Refusals || w.r.now().Sub(w.refused) < w.r.t.RefusalWindow {
+	if !w.refused.lasts(w.r.now(), w.r.t.Refusals, w.r.t.RefusalWindow) {
 		return nil
 	}
 	return refused(state.NotReady, "its SSH refuses this run's key %s; the account's own keys play no part", ssh.FingerprintSHA256(w.r.signer.PublicKey()))

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/crypto/ssh"
+
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/providers/providertest"
@@ -90,6 +92,69 @@ func TestReadiness(t *testing.T) {
 				}
 				if len(results(run)) > 1 && (run.Attempts[0].CostUSD <= 0 && tt.name != "is dearer than shown" && tt.name != "dies" || run.CostUSD < run.Attempts[0].CostUSD) {
 					t.Errorf("cost of the attempt %v, of the run %v", run.Attempts[0].CostUSD, run.CostUSD)
+				}
+				w.clean()
+			})
+		})
+	}
+}
+
+// TestForeignHostKey: what goes on answering at a pod's address with another host
+// key than the run's ends the wait long before its time, and the walk where the
+// next pod is no better. An answer before the pod's own sshd has started does not.
+func TestForeignHostKey(t *testing.T) {
+	const always = 24 * time.Hour
+	both := []state.AttemptResult{state.AttemptNotReady, state.AttemptCreated}
+	tests := []struct {
+		name    string
+		other   []time.Duration // of each pod
+		guard   time.Duration   // when the log says that the guard is ready; 0: never
+		results []state.AttemptResult
+		within  time.Duration // the first pod's life
+	}{
+		{"one pod", []time.Duration{always, 0}, 25 * time.Second, both, 100 * time.Second},
+		{"one pod whose guard is not heard", []time.Duration{always, 0}, 0, both, 6 * time.Minute},
+		{"every pod", []time.Duration{always, always, 0}, 25 * time.Second, []state.AttemptResult{state.AttemptNotReady, state.AttemptNotReady}, 100 * time.Second},
+		{"the image's own, before ours", []time.Duration{4 * time.Minute}, 0, both[1:], always},
+		{"an address that is late", []time.Duration{50 * time.Second}, 25 * time.Second, both[1:], always},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.boot = func(n int, p *fakePod) {
+					p.otherKey = tt.other[n-1]
+					if tt.guard > 0 {
+						time.AfterFunc(tt.guard, func() { w.mem.Log(p.id, "overbrainer-verdict ready gpus=1") })
+					}
+				}
+				p := oneRun(spec())
+				p.Offers["run.train"] = append(p.Offers["run.train"], plan.Offer{GPUType: "NVIDIA L40", GPUCount: 1, Cloud: "secure", PriceUSD: price(1.2), Stock: "low"})
+				w.apply(p, Options{})
+				run := w.run("run.train")
+				if !equalResults(results(run), tt.results) {
+					t.Fatalf("%v: %s", results(run), run.Message)
+				}
+				first := run.Attempts[0]
+				if first.Result == state.AttemptNotReady {
+					key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(run.HostKey))
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, want := range []string{"SHA256:other", ssh.FingerprintSHA256(key), "nothing was sent"} {
+						if !strings.Contains(first.Detail, want) {
+							t.Errorf("%q lacks %q", first.Detail, want)
+						}
+					}
+					if took := first.EndedAt.Sub(first.SentAt); took > tt.within {
+						t.Errorf("given up after %s", took)
+					}
+				}
+				if last := tt.results[len(tt.results)-1]; last == state.AttemptCreated {
+					if run.Phase != state.Succeeded {
+						t.Errorf("%s %s: %s", run.Phase, run.Reason, run.Message)
+					}
+				} else if run.Reason != state.NotReady || !strings.Contains(run.Message, "no fault of a GPU type, so no other was tried") {
+					t.Errorf("%s %s: %s", run.Phase, run.Reason, run.Message)
 				}
 				w.clean()
 			})

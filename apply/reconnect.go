@@ -26,7 +26,7 @@ func (f *follower) reconnect() (watched, bool) {
 		if !f.lost.IsZero() {
 			r.emit(Event{Kind: EventPhase, Phase: "training", Message: fmt.Sprintf("connected to the pod again after %s", r.now().Sub(f.lost).Round(time.Second))})
 		}
-		r.machine, f.lost, f.refusals = machine, time.Time{}, 0
+		r.machine, f.lost, f.refused = machine, time.Time{}, streak{}
 		return watched{}, false
 	}
 	if f.lost.IsZero() {
@@ -35,14 +35,11 @@ func (f *follower) reconnect() (watched, bool) {
 	}
 	var failed *DialError
 	if errors.As(err, &failed) && failed.Stage == StageAuth {
-		if f.refusals++; f.refusals == 1 {
-			f.refusedAt = r.now()
-		}
-		if f.refusals >= r.t.Refusals && r.now().Sub(f.refusedAt) >= r.t.RefusalWindow {
+		if f.refused.lasts(r.now(), r.t.Refusals, r.t.RefusalWindow) {
 			return watched{end: cannotGoOn, err: failf("key_refused", "pod %s refuses this run's key %s; the job may go on there", r.run.Pod.ID, ssh.FingerprintSHA256(r.signer.PublicKey())).at(r.address).id(r.run.Pod.ID)}, true
 		}
 	} else {
-		f.refusals = 0
+		f.refused = streak{}
 	}
 	return watched{}, false
 }

@@ -101,7 +101,10 @@ const (
 // DialError is why a connection failed.
 type DialError struct {
 	Stage DialStage
-	Err   error
+	// Fingerprint is that of the host key that was shown (StageHostKey); "" where
+	// it is of another kind.
+	Fingerprint string
+	Err         error
 }
 
 func (e *DialError) Error() string { return e.Err.Error() }

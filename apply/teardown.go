@@ -81,7 +81,7 @@ func (r *runner) recordGone(by string, until time.Time) error {
 	})
 	text := fmt.Sprintf("pod %s is gone, it cost about %s", pod.ID, money.USD(cost))
 	if at.Sub(until) >= r.t.GuardInterval {
-		text += fmt.Sprintf(": nobody saw its end, so it counts until %s, the latest that is likely", until.Local().Format(clock))
+		text += fmt.Sprintf(": nobody saw its end, so it counts until %s, the latest that is likely%s; the provider's bill may say less", until.Local().Format(clock), r.bootWords(until))
 	}
 	r.emit(Event{Kind: EventDeleted, PodID: pod.ID, Message: text})
 	return err

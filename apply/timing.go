@@ -20,6 +20,11 @@ type Timing struct {
 	// time are final.
 	RefusalWindow time.Duration
 	Refusals      int
+	// ForeignKey is how long another host key than the run's may be shown at a
+	// pod's address once the guard on the pod is ready, ForeignKeyBoot where
+	// nothing was heard of it: an image's own sshd may answer until ours has
+	// started, which may have to be installed within three minutes.
+	ForeignKey, ForeignKeyBoot time.Duration
 
 	// Reconcile are the waits before the looks for a create without a clear
 	// answer; AdoptAge is the least age of an attempt that is called absent.
@@ -100,6 +105,7 @@ func Production() Timing {
 	return Timing{
 		Poll: 5 * time.Second, Preflight: 3 * time.Minute, Heartbeat: 20 * time.Second,
 		FreshPod: time.Minute, RefusalWindow: 30 * time.Second, Refusals: 3,
+		ForeignKey: time.Minute, ForeignKeyBoot: 5 * time.Minute,
 		Reconcile: []time.Duration{5 * time.Second, 15 * time.Second, 30 * time.Second},
 		AdoptAge:  30 * time.Second, CreateLimit: 15 * time.Minute, Blind: 15 * time.Minute,
 		StockBackoff: 15 * time.Second, StockBackoffMax: 5 * time.Minute,
@@ -137,7 +143,7 @@ func (t Timing) Scaled(speed float64) Timing {
 	for _, d := range []*time.Duration{
 		&t.Poll, &t.Heartbeat, &t.GoneInterval, &t.JobPoll, &t.GuardTick, &t.PodLook,
 		&t.Reconnect, &t.StockBackoff, &t.StockBackoffMax, &t.RequestLook, &t.DiskLook,
-		&t.FreshPod, &t.AdoptAge, &t.LeaseEvery, &t.RefusalWindow,
+		&t.FreshPod, &t.AdoptAge, &t.LeaseEvery,
 	} {
 		by(d, 50*time.Millisecond)
 	}
@@ -150,7 +156,7 @@ func (t Timing) Scaled(speed float64) Timing {
 	for _, d := range []*time.Duration{
 		&t.LeaseTTL, &t.LeaseStall, &t.DeadlineMargin, &t.SnapshotLead, &t.GuardInterval,
 		&t.GuardSnapshotWait, &t.GuardProbeWait, &t.SeenWait, &t.MinCapTime, &t.ReconnectMax,
-		&t.GrowWait, &t.RefusalWindow, &t.LastFetch, &t.Settle,
+		&t.GrowWait, &t.RefusalWindow, &t.ForeignKey, &t.ForeignKeyBoot, &t.LastFetch, &t.Settle,
 	} {
 		by(d, time.Second)
 	}

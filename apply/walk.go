@@ -14,9 +14,18 @@ import (
 // maxUnclear is how often one GPU type is asked for when no answer is clear.
 const maxUnclear = 2
 
-// mostCutOff is how many pods that cannot reach the API end a walk: one host may
-// be cut off, two say that the API is away for pods.
-const mostCutOff = 2
+// common is a fault of a pod that is not its GPU type's, by what to do where
+// several pods have it; "" is none.
+type common string
+
+const (
+	commonCutOff     common = "try again once the provider's API answers its pods"
+	commonForeignKey common = "see whether the image starts an sshd of its own, and whether SSH connections from here are led elsewhere"
+)
+
+// mostCommon is how many pods with one such fault end a walk: the first may be
+// its host's, with the second it is the image's, the API's or the network's.
+const mostCommon = 2
 
 // placement is the walk over the offers until one gives a pod that is ready.
 type placement struct {
@@ -28,9 +37,10 @@ type placement struct {
 	created  int
 	notReady []string
 	refusals []refusal
-	cutOff   int // pods that could not reach the API
-	rejected int // refusals of the request itself
-	unclear  int // attempts that were never answered clearly
+	common   map[common]int // pods with each fault that is no GPU type's
+	last     common         // of the last pod
+	rejected int            // refusals of the request itself
+	unclear  int            // attempts that were never answered clearly
 	attempts int
 	detail   string // of the last rejection
 	reason   state.Reason
@@ -40,7 +50,7 @@ type placement struct {
 // error says how the run ends; nothing is left behind that the state does not
 // show.
 func (r *runner) place(shown []plan.Offer) error {
-	w := &placement{r: r, offers: r.newOffers(shown)}
+	w := &placement{r: r, offers: r.newOffers(shown), common: map[common]int{}}
 	err := w.walk()
 	if err == nil {
 		r.sweepOthers()
@@ -170,10 +180,9 @@ func (w *placement) use(attempt string, pod providers.Pod, offer plan.Offer) (do
 	case errors.As(err, &slow) && !slow.final:
 		w.notReady = append(w.notReady, offer.GPUType+": "+slow.reason)
 		w.reason = slow.end
-		if slow.cutOff {
-			w.cutOff++
-		}
-		if done, err = w.giveUp(attempt, slow.result, slow.reason, "not ready"); !done && w.cutOff >= mostCutOff {
+		w.common[slow.common]++
+		w.last = slow.common
+		if done, err = w.giveUp(attempt, slow.result, slow.reason, "not ready"); !done && w.noBetter() {
 			return true, w.exhausted()
 		}
 		return done, err
@@ -187,6 +196,9 @@ func (w *placement) use(attempt string, pod providers.Pod, offer plan.Offer) (do
 	}
 	return true, err
 }
+
+// noBetter reports whether no other GPU type would help.
+func (w *placement) noBetter() bool { return w.last != "" && w.common[w.last] >= mostCommon }
 
 // giveUp ends an attempt whose pod cannot be used; a deletion that cannot be
 // proven ends the walk.

@@ -56,13 +56,15 @@ func (w *placement) exhausted() error {
 		if len(w.refusals) > 0 {
 			text += "; the others could not be placed: " + w.reasons()
 		}
-		if w.cutOff >= mostCutOff {
+		if w.noBetter() {
 			text += "; that is no fault of a GPU type, so no other was tried"
-			hint = "try again once the provider's API answers its pods"
+		}
+		if w.last != "" {
+			hint = string(w.last)
 		}
 		text += fmt.Sprintf("; the attempts cost %s", money.USD(r.run.CostUSD))
 		reason := state.NotReady
-		if len(w.notReady) == 1 || w.cutOff == len(w.notReady) {
+		if len(w.notReady) == 1 || w.last != "" && w.common[w.last] == len(w.notReady) {
 			reason = w.reason
 		}
 		e := failf(string(reason), "%s", text).at(r.address).because(&endError{reason})

@@ -57,7 +57,8 @@ func (r *Run) Copy() *Run {
 	}
 	if p := fresh(r.Pod); p != nil {
 		p.ReadyAt, p.Deadline, p.CostCapAt = fresh(p.ReadyAt), fresh(p.Deadline), fresh(p.CostCapAt)
-		p.KeptUntil, p.SeenAt, p.DeletedAt, p.SSH = fresh(p.KeptUntil), fresh(p.SeenAt), fresh(p.DeletedAt), fresh(p.SSH)
+		p.KeptUntil, p.LeasedUntil, p.SeenAt = fresh(p.KeptUntil), fresh(p.LeasedUntil), fresh(p.SeenAt)
+		p.DeletedAt, p.SSH = fresh(p.DeletedAt), fresh(p.SSH)
 		c.Pod = p
 	}
 	c.Strays, c.Secrets = slices.Clone(r.Strays), slices.Clone(r.Secrets)

@@ -313,6 +313,9 @@ type Pod struct {
 	VolumeID  string     `json:"volume_id,omitempty"`
 	// WorkDir is the run's directory on the pod.
 	WorkDir string `json:"work_dir,omitempty"`
+	// LeasedUntil is until when an upload may have renewed the lease on a pod
+	// without a job, written ahead of time; nil once a job may have been started.
+	LeasedUntil *time.Time `json:"leased_until,omitempty"`
 	// SeenAt is when the provider last did not answer while the pod's end was due:
 	// the pod's own guard cannot have ended it before.
 	SeenAt    *time.Time `json:"seen_at,omitempty"`

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 
 	"github.com/overbrainer/overbrainer/internal/remote"
 )
@@ -14,20 +14,16 @@ import (
 type ChangedError struct{ Paths []string }
 
 func (e *ChangedError) Error() string {
-	more := ""
-	if n := len(e.Paths) - 1; n > 0 {
-		more = fmt.Sprintf(" and %d more", n)
-	}
-	return fmt.Sprintf("%q%s changed on the pod during the transfer", e.Paths[0], more)
+	return firstOf(e.Paths) + " changed on the pod during the transfer"
 }
 
 // grows reports whether a file is one that lines are added to: what it held when
 // it was listed is whole whatever has come since.
 func (p *Pod) grows(name string) bool { return name == "job.log" || name == p.Metrics }
 
-// unchanged fails with a *ChangedError where files, by their paths on the pod, are not what they were when
-// they were listed: what came of a file that is still being written may be right
-// and not whole.
+// unchanged fails with a *ChangedError where files, by their paths on the pod, are
+// not what they were when they were listed: what came of a file that is still being
+// written may be right and not whole.
 func (p *Pod) unchanged(ctx context.Context, files []remote.File) error {
 	const what = "looking for results that changed"
 	var names bytes.Buffer
@@ -41,7 +37,7 @@ func (p *Pod) unchanged(ctx context.Context, files []remote.File) error {
 	if len(were) == 0 {
 		return nil
 	}
-	out, err := p.run(ctx, call{what: what, script: compact(changedText), stdin: &names, max: int64(names.Len()) + 1})
+	out, err := p.run(ctx, call{what: what, script: compact(changedText), stdin: &names, max: 2*int64(names.Len()) + 1})
 	if err != nil {
 		return err
 	}
@@ -53,7 +49,7 @@ func (p *Pod) unchanged(ctx context.Context, files []remote.File) error {
 		return nil
 	}
 	// Their time alone proves nothing: it may be in the future.
-	now, err := p.hashes(ctx, sortedNames(lists[0]))
+	now, err := p.hashes(ctx, slices.Compact(sortedNames(lists[0])))
 	if err != nil {
 		return err
 	}

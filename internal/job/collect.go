@@ -109,7 +109,8 @@ func (p *Pod) fetch(ctx context.Context, c Collect, m Manifest) error {
 		return p.whyWrong(ctx, m, err)
 	}
 	if !c.Running {
-		own, moved := m.apart(todo)
+		// What was here before as well: it is only right by a list of before.
+		own, moved := m.apart(m.Files)
 		if err := p.unchanged(ctx, append(own, moved...)); err != nil {
 			return err
 		}

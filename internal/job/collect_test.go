@@ -408,6 +408,79 @@ func TestCollectWhatIsStillWritten(t *testing.T) {
 	})
 }
 
+// TestCollectSeesEveryWrite: a write after the list is noticed however coarse the
+// clock is, whatever time it leaves behind, and in files that were here before.
+func TestCollectSeesEveryWrite(t *testing.T) {
+	const model = "output/model.bin"
+	everyShell(t, func(t *testing.T, m machine) {
+		listed := func(p *testPod) time.Time {
+			info, err := os.Stat(filepath.Join(p.dir, ".pod/listed"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return info.ModTime()
+		}
+		dated := func(p *testPod, name string, at time.Time) {
+			if err := os.Chtimes(filepath.Join(p.dir, name), at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, write := range map[string]func(p *testPod){
+			"in the moment of the list": func(p *testPod) {
+				p.put(model, p.get(model)+"more")
+				dated(p, model, listed(p))
+			},
+			"without a mark of the list": func(p *testPod) {
+				p.put(model, p.get(model)+"more")
+				_ = os.Remove(filepath.Join(p.dir, ".pod/listed"))
+			},
+			"by a rename of an older file": func(p *testPod) {
+				if m.name == "busybox" {
+					// Its find knows no -cnewer: only the time of the content tells.
+					p.put(model, "other")
+					return
+				}
+				p.put("older", "other")
+				dated(p, "older", time.Now().Add(-time.Hour))
+				if err := os.Rename(filepath.Join(p.dir, "older"), filepath.Join(p.dir, model)); err != nil {
+					t.Fatal(err)
+				}
+			},
+		} {
+			for _, here := range []string{"fetched now", "here before"} {
+				t.Run(name+", "+here, func(t *testing.T) {
+					p, c := results(t, m)
+					if here == "here before" {
+						if _, err := p.Collect(t.Context(), c); err != nil {
+							t.Fatal(err)
+						}
+						p.put("output/new", "one more")
+					}
+					p.conn.after = func(remote.Pull) { write(p) }
+					_, err := p.Collect(t.Context(), c)
+					var changed *ChangedError
+					if !errors.As(err, &changed) || !slices.Equal(changed.Paths, []string{model}) {
+						t.Errorf("%v", err)
+					}
+					if _, err := os.Stat(filepath.Join(c.Dir, "output/new")); err == nil {
+						t.Error("results have their names")
+					}
+				})
+			}
+		}
+		t.Run("nothing is written", func(t *testing.T) {
+			p, c := results(t, m)
+			p.conn.after = func(remote.Pull) {
+				dated(p, model, listed(p))
+				_ = os.Remove(filepath.Join(p.dir, "output/report/it's.json"))
+			}
+			if _, err := p.Collect(t.Context(), c); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+}
+
 // TestTakenNamesComeHomeElsewhere: a result that is named like one of our own
 // files in the run's directory takes no other result with it, and replaces none.
 func TestTakenNamesComeHomeElsewhere(t *testing.T) {

@@ -22,7 +22,13 @@ type listing struct {
 	// left are links that could be results and lead to nothing that can be
 	// fetched, each with why.
 	left []string
+	// unread are links to directories of which not all can be read.
+	unread []string
 }
+
+// kernel are directories in which nobody keeps results: their files have no
+// content of their own, or none that ends.
+var kernel = []string{"/proc", "/sys"}
 
 // link is one whose target matters, with the directories on the pod that lead
 // to it.
@@ -95,7 +101,10 @@ func (p *Pod) resolve(ctx context.Context, links []link, all *listing) ([]link, 
 		if name != "./"+l.name {
 			return nil, &ProtocolError{What: what, Detail: fmt.Sprintf("the name %q", name)}
 		}
+		into := slices.IndexFunc(kernel, func(dir string) bool { return to == dir || strings.HasPrefix(to, dir+"/") })
 		switch {
+		case into >= 0:
+			all.left = append(all.left, fmt.Sprintf("%s (it leads into %s)", l.name, kernel[into]))
 		case kind == "f":
 			all.files = append(all.files, l.name)
 		case kind != "d":
@@ -126,12 +135,15 @@ func (p *Pod) behind(ctx context.Context, dirs []link, all *listing, add func(na
 		return err
 	}
 	sections, err := readNames(out)
-	if err != nil || len(sections) != 2*len(dirs)+1 {
+	if err != nil || len(sections) != 3*len(dirs)+1 {
 		return badList(err, "the number of parts")
 	}
 	for i, l := range dirs {
-		all.files = append(all.files, sections[2*i]...)
-		add(sections[2*i+1], l.through)
+		all.files = append(all.files, sections[3*i]...)
+		add(sections[3*i+1], l.through)
+		if len(sections[3*i+2]) > 0 {
+			all.unread = append(all.unread, l.name)
+		}
 	}
 	return nil
 }

@@ -1,10 +1,12 @@
 package job
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -61,10 +63,24 @@ func TestLinksAmongResults(t *testing.T) {
 			"output/dangling":   "nowhere",
 			"output/loop":       "loop",
 			"output/device":     "/dev/null",
+			"output/fifo":       filepath.Join(big, "fifo"),
+			"output/proc":       "/proc",
+			"output/proc self":  "/proc/self/task",
+			"output/version":    "/proc/version",
+			"output/memory":     "/proc/kcore",
+			"output/fds":        "/dev/fd",
+			"output/sys":        "/sys/kernel",
+			"output/sys file":   "/sys/kernel/profiling",
 			"elsewhere":         "/", // outside the outputs
 			"skipped":           big,
 		})
 		if err := os.Symlink("model.bin", filepath.Join(big, "again")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink("/proc/uptime", filepath.Join(big, "uptime")); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mkfifo(filepath.Join(big, "fifo"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		manifest, err := p.Manifest(t.Context(), []string{"output/**", "!output/big/sub dir/.hidden"}, []string{"job.log"})
@@ -84,7 +100,10 @@ func TestLinksAmongResults(t *testing.T) {
 			name, _, _ := strings.Cut(text, " (")
 			left = append(left, name)
 		}
-		wantLeft := []string{"output/a/b/a", "output/b/a/b", "output/dangling", "output/device", "output/loop", "output/root", "output/self", "output/up"}
+		wantLeft := []string{
+			"output/a/b/a", "output/b/a/b", "output/big/uptime", "output/dangling", "output/device", "output/fds", "output/fifo", "output/loop",
+			"output/memory", "output/proc", "output/proc self", "output/root", "output/self", "output/sys", "output/sys file", "output/up", "output/version",
+		}
 		if !slices.Equal(sorted(left), wantLeft) {
 			t.Errorf("left out %q, want %q", manifest.Left, wantLeft)
 		}
@@ -98,6 +117,37 @@ func TestLinksAmongResults(t *testing.T) {
 		manifest, err = p.Manifest(t.Context(), []string{"output/**"}, []string{"metrics.jsonl"})
 		if got, want := named(manifest), []string{"metrics.jsonl", "output/again", "output/model.bin", "output/sub dir/.hidden", "output/sub dir/a\nb"}; err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q %v", got, err)
+		}
+	})
+}
+
+// TestWhatCannotBeReadIsNamed: a directory behind a link, or a file, that the pod
+// cannot read keeps nothing else from being listed once it is left out.
+func TestWhatCannotBeReadIsNamed(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		p, c := results(t, m)
+		away := t.TempDir()
+		if err := writeFile(filepath.Join(away, "sub/x"), []byte("x"), false); err != nil {
+			t.Fatal(err)
+		}
+		p.links(map[string]string{"output/away": away})
+		find := p.tool("find", need(t, "find")+` "$@"; case $1 in ./output/away*) exit 1 ;; esac`)
+		p.conn.m.path = filepath.Dir(find) + ":" + m.path
+		_, err := p.Manifest(t.Context(), c.Globs, nil)
+		var unread *UnreadError
+		if !errors.As(err, &unread) || !slices.Equal(unread.Paths, []string{"output/away"}) {
+			t.Errorf("a directory: %v", err)
+		}
+		c.Globs = append(c.Globs, "!output/away", "!output/away/**")
+		if _, err := p.Manifest(t.Context(), c.Globs, nil); err != nil {
+			t.Errorf("the rest: %v", err)
+		}
+
+		p, c = results(t, m)
+		sum := p.tool("sha256sum", `read -r line; case $line in {}*) exit 1 ;; esac; echo `+strings.Repeat("a", 64))
+		p.conn.m.path = filepath.Dir(sum) + ":" + m.path
+		if _, err = p.Manifest(t.Context(), c.Globs, nil); !errors.As(err, &unread) || !slices.Equal(unread.Paths, []string{"output/report/it's.json"}) {
+			t.Errorf("a file: %v", err)
 		}
 	})
 }

@@ -72,7 +72,8 @@ const (
 
 // Manifest lists the files in the run's directory that globs match or always
 // names, those behind links included, and has the pod compute their digests.
-// The error is ErrNoJob where no job left them.
+// The error is ErrNoJob where no job left them, and an *UnreadError where the pod
+// cannot read some.
 func (p *Pod) Manifest(ctx context.Context, globs, always []string) (Manifest, error) {
 	set := glob.New(globs)
 	list, err := p.list(ctx, func(name string) bool { return mayHold(set, always, name) })
@@ -82,6 +83,9 @@ func (p *Pod) Manifest(ctx context.Context, globs, always []string) (Manifest, e
 	}
 	if err != nil {
 		return Manifest{}, err
+	}
+	if len(list.unread) > 0 {
+		return Manifest{}, &UnreadError{Paths: list.unread}
 	}
 	m, wanted := choose(list.files, set, always)
 	m.Left = list.left
@@ -143,10 +147,11 @@ func (p *Pod) hashes(ctx context.Context, wanted []string) ([]remote.File, error
 		return nil, err
 	}
 	files, err := parseHashes(out, wanted)
-	if err != nil {
-		return nil, &ProtocolError{What: what, Detail: err.Error()}
+	var unread *UnreadError
+	if err != nil && !errors.As(err, &unread) {
+		err = &ProtocolError{What: what, Detail: err.Error()}
 	}
-	return files, nil
+	return files, err
 }
 
 func sortedNames(names []string) []string {
@@ -184,9 +189,11 @@ func isTemporary(top string) bool {
 	return strings.HasPrefix(top, ".claim.") || strings.HasPrefix(top, "snapshot.request.")
 }
 
-// parseHashes reads "sha256 size mode ./name" and a NUL for each wanted name.
+// parseHashes reads "sha256 size mode ./name" and a NUL for each wanted name, "-"
+// for the digest of one that cannot be read.
 func parseHashes(out []byte, wanted []string) ([]remote.File, error) {
 	files := make([]remote.File, 0, len(wanted))
+	var unread []string
 	for record := range bytes.SplitSeq(out, []byte{0}) {
 		if len(record) == 0 {
 			continue
@@ -198,6 +205,10 @@ func parseHashes(out []byte, wanted []string) ([]remote.File, error) {
 		digest, err := hex.DecodeString(fields[0])
 		size, sizeErr := strconv.ParseInt(fields[1], 10, 64)
 		name, found := strings.CutPrefix(fields[3], "./")
+		if fields[0] == "-" && found && slices.Contains(wanted, name) {
+			unread = append(unread, name)
+			continue
+		}
 		if err != nil || len(digest) != sha256.Size || sizeErr != nil || size < 0 || !found ||
 			(fields[2] != "x" && fields[2] != "-") {
 			return nil, fmt.Errorf("the record %q", shorten(record))
@@ -205,6 +216,9 @@ func parseHashes(out []byte, wanted []string) ([]remote.File, error) {
 		files = append(files, remote.File{
 			Path: name, Size: size, SHA256: hex.EncodeToString(digest), Exec: fields[2] == "x",
 		})
+	}
+	if len(unread) > 0 {
+		return nil, &UnreadError{Paths: unread}
 	}
 	slices.SortFunc(files, func(a, b remote.File) int { return strings.Compare(a.Path, b.Path) })
 	for i, name := range wanted {

@@ -1,8 +1,8 @@
 # shellcheck shell=sh disable=SC2154,SC2016
 # Prints "sha256 size mode name" and a NUL for each name on standard input: of the
-# log and the metrics, which may grow meanwhile, for what they held at first. File
-# content goes to the hash program on its standard input, so that no name can be
-# taken for an option.
+# log and the metrics, which may grow meanwhile, for what they held at first; of one
+# that cannot be read "-" for digest and size. File content goes to the hash program
+# on its standard input, so that no name can be taken for an option.
 cd "$ob_run" || exit 1
 if command -v sha256sum >/dev/null 2>&1; then
 	ob_hash=sha256sum
@@ -34,6 +34,7 @@ END
 $($ob_hash <"$f")
 END
 	fi
+	[ "$h" ] && [ "$s" ] || h=- s=-
 	m=-
 	[ ! -x "$f" ] || m=x
 	printf "%s %s %s %s\\000" "$h" "$s" "$m" "$f"

@@ -15,13 +15,23 @@ type Proxy struct {
 
 	target   string
 	delay    time.Duration
-	up, down atomic.Int64 // bytes taken from the client, from the server
+	up, down line         // from the client, from the server
 	budget   atomic.Int64 // bytes from the server until the cut; negative: none
 
 	mu     sync.Mutex
 	thaw   chan struct{} // closed when nothing is frozen
 	conns  map[net.Conn]bool
 	closed bool
+}
+
+// line is what went one way.
+type line struct{ taken, passed, most atomic.Int64 }
+
+// take counts bytes that set out.
+func (l *line) take(n int) {
+	way := l.taken.Add(int64(n)) - l.passed.Load()
+	for most := l.most.Load(); way > most && !l.most.CompareAndSwap(most, way); most = l.most.Load() {
+	}
 }
 
 // StartProxy starts a proxy before a server, which delays each byte by delay
@@ -63,10 +73,14 @@ func StartProxy(t T, s *Server, delay time.Duration) *Proxy {
 }
 
 // Up is how many bytes clients sent so far.
-func (p *Proxy) Up() int64 { return p.up.Load() }
+func (p *Proxy) Up() int64 { return p.up.taken.Load() }
 
 // Down is how many bytes servers sent so far.
-func (p *Proxy) Down() int64 { return p.down.Load() }
+func (p *Proxy) Down() int64 { return p.down.taken.Load() }
+
+// Most is how many bytes were under way at once at most, from clients and from
+// servers.
+func (p *Proxy) Most() (up, down int64) { return p.up.most.Load(), p.down.most.Load() }
 
 // Cut closes every connection.
 func (p *Proxy) Cut() {
@@ -146,11 +160,11 @@ type packet struct {
 }
 
 // pass copies one direction until either side ends, then closes both.
-func (p *Proxy) pass(dst, src net.Conn, count, budget *atomic.Int64) {
-	line := make(chan packet, 4096)
+func (p *Proxy) pass(dst, src net.Conn, way *line, budget *atomic.Int64) {
+	queue := make(chan packet, 4096)
 	var writing sync.WaitGroup
 	writing.Go(func() {
-		for pk := range line {
+		for pk := range queue {
 			if wait := time.Until(pk.due); wait > 0 {
 				<-time.After(wait)
 			}
@@ -158,6 +172,7 @@ func (p *Proxy) pass(dst, src net.Conn, count, budget *atomic.Int64) {
 			if _, err := dst.Write(pk.data); err != nil {
 				_ = src.Close()
 			}
+			way.passed.Add(int64(len(pk.data)))
 		}
 		_ = dst.Close()
 	})
@@ -165,8 +180,8 @@ func (p *Proxy) pass(dst, src net.Conn, count, budget *atomic.Int64) {
 		buf := make([]byte, 64<<10)
 		n, err := src.Read(buf)
 		if n > 0 {
-			count.Add(int64(n))
-			line <- packet{buf[:n], time.Now().Add(p.delay)}
+			way.take(n)
+			queue <- packet{buf[:n], time.Now().Add(p.delay)}
 		}
 		if budget != nil && budget.Load() >= 0 && budget.Add(-int64(n)) < 0 {
 			budget.Store(-1)
@@ -176,7 +191,7 @@ func (p *Proxy) pass(dst, src net.Conn, count, budget *atomic.Int64) {
 			break
 		}
 	}
-	close(line)
+	close(queue)
 	_ = src.Close()
 	writing.Wait()
 }
