@@ -33,6 +33,26 @@ ob_write() {
 	{ printf '%s\n' "$2" >"$1.$$.tmp" && mv -f "$1.$$.tmp" "$1"; } 2>/dev/null
 }
 
+# ob_clock FORMAT: sets ob_now to the time in UTC, by a format of date. bash knows
+# it without a program, from version 4.2 on.
+ob_clock() {
+	if [ -n "${BASH_VERSION:-}" ]; then
+		# shellcheck disable=SC3045
+		TZ=UTC0 printf -v ob_now "%($1)T" -1 2>/dev/null && return 0
+	fi
+	ob_now=$(date -u "+$1")
+}
+
+# ob_remove FILE...: removes those that are there.
+ob_remove() {
+	for ob_one in "$@"; do
+		if [ -e "$ob_one" ] || [ -h "$ob_one" ]; then
+			rm -f "$@"
+			return
+		fi
+	done
+}
+
 # ob_mtime FILE: seconds since 1970, or nothing.
 ob_mtime() {
 	[ -e "$1" ] || return 0
@@ -146,7 +166,7 @@ ob_snapshot_signal() {
 # cannot. A hard link appears whole or not at all; where there are none, an
 # exclusive create does.
 ob_claim() {
-	mkdir -p "$1" 2>/dev/null || return 1
+	[ -d "$1" ] || mkdir -p "$1" 2>/dev/null || return 1
 	if [ ! -e "$1/.claim" ]; then
 		ob_mine=$1/.claim.$$.tmp
 		{ printf '%s\n' "$2" >"$ob_mine"; } 2>/dev/null || return 1
