@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -309,4 +310,37 @@ func TestRecycledNumber(t *testing.T) {
 			t.Errorf("the other process: %v", err)
 		}
 	})
+}
+
+// Each of the programs that can begin a session starts the job.
+func TestLaunchBySession(t *testing.T) {
+	sh := need(t, "dash")
+	for _, tool := range []string{"setsid", "python3", "perl"} {
+		t.Run(tool, func(t *testing.T) {
+			t.Parallel()
+			bin := programsOf(t, "setsid", "sh")
+			path := need(t, tool)
+			if tool == "python3" { // what is found may be a script that looks for it
+				real, err := exec.Command(path, "-c", "import sys; print(sys.executable)").Output()
+				if err != nil {
+					t.Fatal(err)
+				}
+				path = strings.TrimSpace(string(real))
+			}
+			for name, at := range map[string]string{tool: path, "sh": sh} {
+				if err := os.Symlink(at, filepath.Join(bin, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p := newPod(t, machine{name: "dash", sh: filepath.Join(bin, "sh"), path: bin})
+			p.reserve()
+			pid := p.launch(Launch{Command: []string{"sh", "-c", `cut -d " " -f 6 /proc/$$/stat >session`}, Env: map[string]string{"PATH": bin + ":/none"}})
+			if s := p.ended(); s.State != StateExited || s.Exit != 0 {
+				t.Errorf("%v: %s", s, p.get("job.log"))
+			}
+			if got := strings.TrimSpace(p.get("session")); got != strconv.Itoa(pid) {
+				t.Errorf("the job's session is %s, its first process %d", got, pid)
+			}
+		})
+	}
 }
