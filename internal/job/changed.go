@@ -1,7 +1,6 @@
 package job
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -30,18 +29,18 @@ func (p *Pod) grows(name string) bool { return name == "job.log" || name == p.Me
 // and not whole.
 func (p *Pod) unchanged(ctx context.Context, files []remote.File) error {
 	const what = "looking for results that changed"
-	var names bytes.Buffer
+	var names []string
 	were := map[string]remote.File{}
 	for _, f := range files {
 		if !p.grows(f.Path) {
-			names.WriteString("./" + f.Path + "\x00")
+			names = append(names, f.Path)
 			were[f.Path] = f
 		}
 	}
 	if len(were) == 0 {
 		return nil
 	}
-	out, err := p.run(ctx, call{what: what, script: compact(changedText), stdin: &names, max: int64(names.Len()) + 1})
+	out, err := p.do(ctx, p.work, call{what: what, names: names, script: compact(changedText), max: bytesOf(names) + 1})
 	if err != nil {
 		return err
 	}

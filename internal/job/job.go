@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -50,8 +49,8 @@ type Pod struct {
 	root string // what stands before every path on the pod
 	dir  string // the run's directory, root included
 
-	turn  chan struct{} // held by who talks to the shell
-	shell *shell        // nil: none
+	looks *line // what is answered at once
+	work  *line // what may take long, so that looks do not wait for it
 }
 
 // At is the run's directory on the pod that conn reaches. root stands before
@@ -64,7 +63,8 @@ func At(conn Conn, root, runDir string) *Pod {
 		conn:           conn,
 		root:           root,
 		dir:            root + runDir,
-		turn:           make(chan struct{}, 1),
+		looks:          newLine(),
+		work:           newLine(),
 	}
 }
 
@@ -114,16 +114,17 @@ func (e *ProtocolError) Error() string {
 type call struct {
 	what   string
 	vars   []string // name, value, name, value, …
+	names  []string // of files below the run's directory, the script's arguments
 	script string
-	stdin  io.Reader
 	max    int64 // bytes of output; 0: 64 KiB
 }
 
+// run runs a script in a shell of its own.
 func (p *Pod) run(ctx context.Context, c call) ([]byte, error) {
 	if c.max == 0 {
 		c.max = 64 << 10
 	}
-	res, err := p.conn.Run(ctx, remote.Command{Script: p.script(c.vars, c.script), Stdin: c.stdin, MaxOutput: c.max})
+	res, err := p.conn.Run(ctx, remote.Command{Script: p.script(c.vars, c.script), MaxOutput: c.max})
 	if err != nil {
 		res.Stdout = nil
 	}

@@ -64,10 +64,10 @@ func (p *Pod) Launch(ctx context.Context, l Launch) (pid int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	out, err := p.run(ctx, call{
+	out, err := p.do(ctx, p.looks, call{
 		what:   "starting the job",
-		script: compact(libText) + compact(launchText),
-		stdin:  strings.NewReader(input),
+		vars:   []string{"ob_job", input},
+		script: compact(launchText),
 	})
 	var script *ScriptError
 	if errors.As(err, &script) && script.Exit == 75 {
@@ -83,8 +83,8 @@ func (p *Pod) Launch(ctx context.Context, l Launch) (pid int, err error) {
 	return pid, nil
 }
 
-// launchInput is what the launcher reads: commands of ours, in which every value
-// is quoted.
+// launchInput is what the launcher gets: commands of ours, in which every value is
+// quoted.
 func (p *Pod) launchInput(l Launch) (string, error) {
 	if len(l.Command) == 0 {
 		return "", errors.New("a job needs a command")
@@ -141,7 +141,7 @@ func (p *Pod) launchInput(l Launch) (string, error) {
 	if err := entry("the wrapper", "ob_wrapper=", "-", compact(libText)+compact(wrapperText)); err != nil {
 		return "", err
 	}
-	b.WriteString("ob_whole=1\n")
+	b.WriteString("ob_whole=1")
 	return b.String(), nil
 }
 

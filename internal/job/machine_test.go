@@ -316,8 +316,10 @@ func newPod(t *testing.T, m machine) *testPod {
 	p.Pod.CancelPatience = 2 * time.Second
 	p.dir = p.Pod.Dir()
 	t.Cleanup(func() {
-		if p.shell != nil {
-			p.shell.close()
+		for _, l := range []*line{p.looks, p.work} {
+			if l.shell != nil {
+				l.shell.close()
+			}
 		}
 		p.stop()
 		if t.Failed() && p.out != nil {

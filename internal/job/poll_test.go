@@ -28,7 +28,7 @@ func TestPollFiles(t *testing.T) {
 			t.Errorf("without a directory: %v", poll.Status)
 		}
 		p.reserve()
-		p.shell.diskAt = time.Time{}
+		p.looks.shell.diskAt = time.Time{}
 		poll := look(Offsets{Log: 5}, Limits{})
 		if poll.Status.State != StateNone || len(poll.Log) > 0 || poll.Next.Log != 0 {
 			t.Errorf("before a start: %+v", poll)
@@ -122,7 +122,7 @@ func TestPollKeepsItsShell(t *testing.T) {
 			t.Errorf("%d shells for all of that", n)
 		}
 
-		p.shell.diskAt = time.Time{}
+		p.looks.shell.diskAt = time.Time{}
 		if err := os.WriteFile(filepath.Join(bin, "df"), []byte("#!/bin/sh\nexec sleep 100\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func TestPollKeepsItsShell(t *testing.T) {
 		if poll, err := look(0); err != nil || string(poll.Log) != "abc" {
 			t.Errorf("after it: %q %v", poll.Log, err)
 		}
-		_ = p.shell.in.Close()
+		_ = p.looks.shell.in.Close()
 		if _, err := look(0); err == nil {
 			t.Error("a shell that is gone answered")
 		}

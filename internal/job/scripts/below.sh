@@ -1,12 +1,10 @@
-# shellcheck shell=sh disable=SC2154,SC2016
-# Lists what lies below each of the links to directories named on standard input,
-# as files.sh does: the regular files, an empty name, the links, an empty name.
+# shellcheck shell=sh disable=SC2154
+# Lists what lies below each of the links to directories among its arguments, as
+# files.sh does: the regular files, an empty name, the links, an empty name.
 cd "$ob_run" || exit 1
-xargs -0 sh -c '
-for f do
-	find "$f/" -type f -print0 || exit 1
-	printf "\\000"
-	find "$f/" -type l -print0 || exit 1
-	printf "\\000"
+for ob_at in "$@"; do
+	find "$ob_at/" -type f -print0 || exit 1
+	printf '\000'
+	find "$ob_at/" -type l -print0 || exit 1
+	printf '\000'
 done
-' sh

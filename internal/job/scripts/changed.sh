@@ -1,12 +1,9 @@
-# shellcheck shell=sh disable=SC2154,SC2016
-# Prints those of the names on standard input, each ended by a NUL, whose files
+# shellcheck shell=sh disable=SC2154
+# Prints those of the names among its arguments, each ended by a NUL, whose files
 # were written since files.sh listed them.
 cd "$ob_run" || exit 1
 [ -e .pod/listed ] || exit 0
-xargs -0 sh -c '
-for f do
-	if [ "$f" -nt .pod/listed ]; then
-		printf "%s\\000" "$f"
-	fi
+for ob_at in "$@"; do
+	# shellcheck disable=SC3013
+	[ ! "$ob_at" -nt .pod/listed ] || printf '%s\000' "$ob_at"
 done
-' sh

@@ -1,8 +1,7 @@
 # shellcheck shell=sh disable=SC2154,SC2034,SC1091,SC2016
-# Starts the job: reads what it is made of from standard input, as commands of
-# which every value is quoted, and starts it in a session of its own. Nothing of
-# it is ever on an argument list but the command itself. Exit status 75: it was
-# started before.
+# Starts the job in a session of its own. ob_job is what it is made of: commands
+# of which every value is quoted. Nothing of it is ever on an argument list but
+# the command itself. Exit status 75: it was started before.
 set -u
 umask 077
 ob_log=$ob_run/job.log
@@ -22,7 +21,6 @@ ob_path=$PATH
 ob_home=${HOME:-/root}
 ob_lines='
 '
-ob_job=$(cat)
 
 # What sshd gave to this login is not the job's. A line of a value that looks
 # like another variable does no harm: none of the job's is set yet.
@@ -75,9 +73,10 @@ fi
 # From here on with tools that are known to be there.
 ob_job_path=${PATH:-$ob_path}
 PATH=$ob_path
-ob_stat "$$"
+read -r ob_self ob_rest </proc/self/stat # $$ is a shell's that goes on after this
+ob_stat "$ob_self"
 set -C
-if [ -e "$ob_run/job.pid" ] || ! { printf '%s %s\n' "$$" "${ob_proc_start:-}" >"$ob_run/.pod/launch"; } 2>/dev/null; then
+if [ -e "$ob_run/job.pid" ] || ! { printf '%s %s\n' "$ob_self" "${ob_proc_start:-}" >"$ob_run/.pod/launch"; } 2>/dev/null; then
 	if [ -e "$ob_run/.pod/launch" ] || [ -e "$ob_run/job.pid" ]; then
 		printf 'the job was started before\n' >&2
 		exit 75

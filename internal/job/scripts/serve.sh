@@ -4,9 +4,13 @@
 #	look LOG_AT LOG_MAX METRICS_AT METRICS_MAX DISK   see ob_look
 #	write FILE TEXT     replaces a file by one line: "done" or "failed WHY"
 #	read FILE AT MAX    as ob_chunk does, and "end"
+#	script LENGTH MARK  runs a script of so many bytes, which follows and ends with
+#	                    "#MARK": what it writes, a line that is MARK, its exit
+#	                    code and what it complains of, and that line again
 #
 # Files are named below the run's directory.
 umask 077
+exec 3>&1
 
 ob_replace() {
 	[ -d "${1%/*}" ] || mkdir -p "${1%/*}" || return 1
@@ -37,6 +41,16 @@ while read -r ob_call ob_file ob_text; do
 		set -- $ob_text
 		ob_chunk file "$ob_run/$ob_file" "$1" "$2" </dev/null
 		printf 'end\n'
+		;;
+	script)
+		ob_script=$(head -c "$ob_file")
+		case $ob_script in
+		*"#$ob_text") ;;
+		*) exit 1 ;; # cut off
+		esac
+		ob_said=$(eval "$ob_script" 2>&1 >&3 3>&- </dev/null)
+		printf '\n%s\n%s %s\n%s\n' "$ob_text" "$?" "$ob_said" "$ob_text"
+		ob_script=
 		;;
 	*) exit 1 ;;
 	esac
