@@ -150,7 +150,8 @@ measure() {
 	if [ -n "$ob_age" ] && [ $((n - ob_age)) -lt "$du_every" ]; then
 		return 0
 	fi
-	{ : >"$pod/du.running"; } 2>/dev/null || return 0
+	# Not by ":", after which a shell ends when the file cannot be written.
+	{ printf '' >"$pod/du.running"; } 2>/dev/null || return 0
 	(
 		ob_kib=$(ob_bounded 30 "${OVERBRAINER_DU:-du}" -sk "$ob_root$OVERBRAINER_VOLUME_DIR" 2>/dev/null | {
 			read -r ob_first ob_rest || :
