@@ -369,3 +369,67 @@ func TestParsePoll(t *testing.T) {
 		}
 	}
 }
+
+// A look at a log that did not grow starts no program for it, and one that did is
+// seen at once. One that was replaced by an older file shows at the next look at
+// the disk.
+func TestPollQuietLog(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		bin, calls := t.TempDir(), filepath.Join(t.TempDir(), "calls")
+		wc := "#!/bin/sh\necho >>" + calls + "\nexec " + need(t, "wc") + " \"$@\"\n"
+		if err := os.WriteFile(filepath.Join(bin, "wc"), []byte(wc), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		m.path = bin + ":" + m.path
+		p := newPod(t, m)
+		p.reserve()
+		live := m.command(t.Context(), "exec sleep 1000", nil)
+		setGroup(live)
+		if err := live.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = live.Process.Kill(); _ = live.Wait() }()
+		p.put("job.pid", fmt.Sprintln(live.Process.Pid))
+		put := func(text string, at time.Time) {
+			p.put("job.log", text)
+			if err := os.Chtimes(filepath.Join(p.dir, "job.log"), at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		look := func(at int64, want string) {
+			t.Helper()
+			poll, err := p.Poll(t.Context(), Offsets{Log: at}, Limits{})
+			if err != nil || string(poll.Log) != want || poll.LogSize < at {
+				t.Errorf("%q of %d %v, want %q", poll.Log, poll.LogSize, err, want)
+			}
+		}
+		hour := time.Now().Add(-time.Hour)
+		put("abc", hour)
+		look(0, "abc")
+		before, _ := os.ReadFile(calls)
+		for range 3 {
+			look(3, "")
+		}
+		if after, _ := os.ReadFile(calls); m.name != "busybox" && len(after) != len(before) {
+			t.Errorf("%d programs for a log that did not grow", len(after)-len(before))
+		}
+		look(1, "bc")
+		look(3, "")
+		put("abcd", time.Now())
+		look(3, "d")
+		put("abcde", hour)
+		p.looks.shell.diskAt = time.Time{}
+		look(4, "e")
+		if err := os.Remove(filepath.Join(p.dir, "job.pid")); err != nil {
+			t.Fatal(err)
+		}
+		put("abcdef", hour)
+		look(5, "f")
+		shell := p.looks.shell
+		_ = shell.in.Close()
+		<-shell.ended
+		if left, _ := filepath.Glob(filepath.Join(p.dir, ".pod/looked.*")); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
+}

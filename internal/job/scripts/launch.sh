@@ -19,8 +19,6 @@ if [ -z "$ob_session" ]; then
 fi
 ob_path=$PATH
 ob_home=${HOME:-/root}
-ob_lines='
-'
 
 # What sshd gave to this login is not the job's. A line of a value that looks
 # like another variable does no harm: none of the job's is set yet.

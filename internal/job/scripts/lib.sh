@@ -3,6 +3,9 @@
 # busybox. Its variables begin with ob_ because the job's own environment lives
 # in the same shell while a job is being launched.
 
+ob_lines='
+'
+
 # ob_number TEXT DEFAULT: sets ob_n to TEXT without leading zeros when it is 1 to
 # 15 digits, else to DEFAULT. Nothing else ever reaches arithmetic.
 ob_number() {

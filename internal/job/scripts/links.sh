@@ -3,8 +3,6 @@
 # NUL: f (a file), d (a directory) or - (nothing that can be fetched), the name,
 # and for a directory where the link lies and where it leads to.
 cd "$ob_run" || exit 1
-ob_lines='
-'
 for ob_link in "$@"; do
 	ob_kind=-
 	ob_at=

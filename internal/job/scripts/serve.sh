@@ -30,7 +30,8 @@ while read -r ob_call ob_file ob_text; do
 		ob_look </dev/null || exit 1
 		;;
 	write)
-		if ob_said=$(ob_replace "$ob_run/$ob_file" "$ob_text" 2>&1 </dev/null); then
+		if ob_replace "$ob_run/$ob_file" "$ob_text" 2>/dev/null </dev/null ||
+			ob_said=$(ob_replace "$ob_run/$ob_file" "$ob_text" 2>&1 </dev/null); then
 			printf 'done\n'
 		else
 			printf 'failed %s\n' "$(printf '%s' "$ob_said" | tr '\n' ' ')"
@@ -55,3 +56,4 @@ while read -r ob_call ob_file ob_text; do
 	*) exit 1 ;;
 	esac
 done
+ob_remove "$ob_run/.pod/looked.$$"
