@@ -100,8 +100,12 @@ func TestPollKeepsItsShell(t *testing.T) {
 			if err != nil || string(poll.Log) != text[i:] {
 				t.Errorf("%q %v", poll.Log, err)
 			}
-			if known := poll.DiskUsed >= 0; known != (i == 0) {
+			// The disk is looked at every DiskEvery only.
+			if known := poll.DiskUsed >= 0; known != (i == 2) {
 				t.Errorf("look %d at the disk: %t", i, known)
+			}
+			if i == 1 {
+				p.looks.shell.diskAt = time.Now().Add(-DiskEvery)
 			}
 		}
 		if err := p.SetVolumeGB(t.Context(), 70); err != nil || p.get(".pod/volume_gb") != "70\n" {
@@ -118,8 +122,8 @@ func TestPollKeepsItsShell(t *testing.T) {
 		if err := p.RenewLease(t.Context()); !errors.As(err, &failed) || failed.Text == "" {
 			t.Errorf("a lease that cannot be written: %v", err)
 		}
-		if n := p.conn.scripts - before; n != 1 {
-			t.Errorf("%d shells for all of that", n)
+		if n := p.conn.scripts - before; n != 0 {
+			t.Errorf("%d more shells for all of that", n)
 		}
 
 		p.looks.shell.diskAt = time.Time{}
@@ -430,6 +434,30 @@ func TestPollQuietLog(t *testing.T) {
 		<-shell.ended
 		if left, _ := filepath.Glob(filepath.Join(p.dir, ".pod/looked.*")); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
+		}
+	})
+}
+
+// A pod tells by itself where its files are, to the shell that goes on to look at
+// the job.
+func TestOpen(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		p := newPod(t, m)
+		p.reserve()
+		p.put("sub/it's.jsonl", "{}\n")
+		p.conn.root = p.root + "/"
+		before := p.conn.scripts
+		own, err := Open(t.Context(), p.conn, p.spec.RunDir, "sub/it's.jsonl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { own.looks.shell.close() }()
+		poll, err := own.Poll(t.Context(), Offsets{}, Limits{})
+		if err != nil || own.Dir() != p.dir || string(poll.Metrics) != "{}\n" {
+			t.Errorf("%s: %q %v", own.Dir(), poll.Metrics, err)
+		}
+		if n := p.conn.scripts - before; n != 1 {
+			t.Errorf("%d shells", n)
 		}
 	})
 }

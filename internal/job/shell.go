@@ -18,11 +18,14 @@ import (
 // own for each question would cost the pod a login, and the way there and back
 // three times.
 type line struct {
-	turn  chan struct{} // held by who talks to it
-	shell *shell        // nil: none
+	script func() string // what the shell runs
+	turn   chan struct{} // held by who talks to it
+	shell  *shell        // nil: none
 }
 
-func newLine() *line { return &line{turn: make(chan struct{}, 1)} }
+func newLine(script func() string) *line {
+	return &line{script: script, turn: make(chan struct{}, 1)}
+}
 
 // shell is the program at the other end of a line.
 type shell struct {
@@ -30,7 +33,7 @@ type shell struct {
 	out    *io.PipeReader
 	answer *bufio.Reader // of out
 	cancel context.CancelFunc
-	diskAt time.Time // when a look at the disk was last asked for
+	diskAt time.Time // when a look at the disk was last asked for, or the shell began
 
 	ended chan struct{} // closed when the shell has ended: how it did is in res and err
 	res   remote.Result
@@ -47,7 +50,7 @@ func (p *Pod) ask(ctx context.Context, l *line, what string, words func(*shell) 
 		return fmt.Errorf("%s: %w", what, inTime(ctx.Err()))
 	}
 	if l.shell == nil {
-		l.shell = p.newShell()
+		l.shell = p.newShell(l.script())
 	}
 	err := l.shell.ask(ctx, words(l.shell), read)
 	if err != nil {
@@ -57,14 +60,14 @@ func (p *Pod) ask(ctx context.Context, l *line, what string, words func(*shell) 
 	}
 	return err
 }
-func (p *Pod) newShell() *shell {
+func (p *Pod) newShell(script string) *shell {
 	// It outlives the call that starts it, and ends with the connection.
 	ctx, cancel := context.WithCancel(context.Background())
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()
-	s := &shell{in: in, out: out, answer: bufio.NewReader(out), cancel: cancel, ended: make(chan struct{})}
+	s := &shell{in: in, out: out, answer: bufio.NewReader(out), cancel: cancel, ended: make(chan struct{}), diskAt: time.Now()}
 	command := remote.Command{
-		Script: p.script([]string{"ob_metrics", p.Metrics}, compact(libText)+compact(statusText)+compact(pollText)+compact(serveText)),
+		Script: p.script([]string{"ob_metrics", p.Metrics}, script),
 		Stdin:  stdin,
 		Stdout: stdout,
 	}

@@ -113,12 +113,17 @@ save_environment() {
 }
 
 find_sshd() {
-	for ob_at in "$(command -v sshd 2>/dev/null)" /usr/sbin/sshd /usr/local/sbin/sshd /sbin/sshd; do
-		case $ob_at in
-		/*) [ -x "$ob_at" ] && sshd=$ob_at && return 0 ;;
+	ob_fields=$IFS
+	IFS=:
+	for ob_at in $PATH:/usr/sbin:/usr/local/sbin:/sbin; do
+		sshd=$ob_at/sshd
+		case $sshd in
+		/*) [ -f "$sshd" ] && [ -x "$sshd" ] && break ;;
 		esac
+		sshd=
 	done
-	return 1
+	IFS=$ob_fields
+	[ -n "$sshd" ]
 }
 
 install_sshd() {

@@ -187,13 +187,14 @@ ob_claim() {
 	[ "$ob_owner" = "$2" ] || return 2
 }
 
-# ob_decode: base64 on standard input to bytes on standard output.
+# ob_decode: base64 on standard input to bytes on standard output, as the last
+# process of a pipeline.
 ob_decode() {
 	if command -v base64 >/dev/null 2>&1; then
-		base64 -d
+		exec base64 -d
 	elif command -v openssl >/dev/null 2>&1; then
-		openssl base64 -d -A
+		exec openssl base64 -d -A
 	else
-		python3 -c 'import base64,sys; sys.stdout.buffer.write(base64.b64decode(sys.stdin.buffer.read()))'
+		exec python3 -c 'import base64,sys; sys.stdout.buffer.write(base64.b64decode(sys.stdin.buffer.read()))'
 	fi
 }

@@ -1,6 +1,7 @@
 # shellcheck shell=sh disable=SC2154,SC2034
 # Answers lines of standard input, for as long as there are any:
 #
+#	root                what stands before every path on the pod
 #	look LOG_AT LOG_MAX METRICS_AT METRICS_MAX DISK   see ob_look
 #	write FILE TEXT     replaces a file by one line: "done" or "failed WHY"
 #	read FILE AT MAX    as ob_chunk does, and "end"
@@ -19,6 +20,7 @@ ob_replace() {
 
 while read -r ob_call ob_file ob_text; do
 	case $ob_call in
+	root) printf '%s\n' "$ob_root" ;;
 	look)
 		# shellcheck disable=SC2086
 		set -- "$ob_file" $ob_text
