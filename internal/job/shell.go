@@ -180,29 +180,16 @@ func (p *Pod) write(ctx context.Context, name, text string) error {
 // read gives at most limit bytes of a file below the run's directory, from its
 // beginning, or with fromEnd its last ones. A missing file is empty.
 func (p *Pod) read(ctx context.Context, name string, limit int64, fromEnd bool) ([]byte, error) {
-	at := int64(0)
+	program, mark := "head", rand.Text()
 	if fromEnd {
-		at = -limit
+		program = "tail"
 	}
 	var data []byte
 	err := p.ask(ctx, p.looks, "reading "+name+" on the pod",
-		func(*shell) string { return fmt.Sprintf("read %s %d %d", name, at, limit) },
+		func(*shell) string { return fmt.Sprintf("read %s %s %d %s", name, program, limit, mark) },
 		func(r *bufio.Reader) (err error) {
-			f := frames{r: r, room: limit}
-			line, err := f.line()
-			if err != nil {
-				return err
-			}
-			fields := strings.Fields(line)
-			if len(fields) != 4 || fields[0] != "file" {
-				return fmt.Errorf("%q", shorten([]byte(line)))
-			}
-			if data, _, err = f.part(fields[1:]); err != nil {
-				return err
-			}
-			if line, err = f.line(); err == nil && line != "end" {
-				return fmt.Errorf("%q where it should end", shorten([]byte(line)))
-			}
+			f := frames{r: r, room: limit + 1}
+			data, err = f.until(mark)
 			return err
 		})
 	return data, err

@@ -4,7 +4,9 @@
 #	root                what stands before every path on the pod
 #	look LOG_AT LOG_MAX METRICS_AT METRICS_MAX DISK   see ob_look
 #	write FILE TEXT     replaces a file by one line: "done" or "failed WHY"
-#	read FILE AT MAX    as ob_chunk does, and "end"
+#	read FILE HEAD MAX MARK
+#	                    so many bytes of a file's beginning ("head") or end
+#	                    ("tail"), and a line that is MARK
 #	script LENGTH MARK  runs a script of so many bytes, which follows and ends with
 #	                    "#MARK": what it writes, a line that is MARK, its exit
 #	                    code and what it complains of, and that line again
@@ -42,8 +44,10 @@ while read -r ob_call ob_file ob_text; do
 	read)
 		# shellcheck disable=SC2086
 		set -- $ob_text
-		ob_chunk file "$ob_run/$ob_file" "$1" "$2" </dev/null
-		printf 'end\n'
+		if [ -f "$ob_run/$ob_file" ]; then
+			"$1" -c "$2" "$ob_run/$ob_file" </dev/null || exit 1
+		fi
+		printf '\n%s\n' "$3"
 		;;
 	script)
 		ob_script=$(head -c "$ob_file")
