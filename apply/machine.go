@@ -28,30 +28,16 @@ func SSH(ctx context.Context, to Target) (Machine, error) {
 		}
 		return nil, err
 	}
-	root, err := podRoot(ctx, client)
+	pod, err := job.Open(ctx, client, to.RunDir, to.Metrics)
 	if err != nil {
 		_ = client.Close()
 		return nil, err
 	}
-	pod := job.At(client, root, to.RunDir)
-	pod.Metrics = to.Metrics
 	if to.LeaseEvery > 0 {
 		pod.LeaseEvery = to.LeaseEvery
 	}
 	pod.Stall = to.Stall
 	return &sshMachine{Client: client, pod: pod, runID: to.RunID}, nil
-}
-
-// podRoot is what stands before every path on the pod: nothing on a real one.
-func podRoot(ctx context.Context, client *remote.Client) (string, error) {
-	res, err := client.Run(ctx, remote.Command{Script: `printf %s "${OVERBRAINER_POD_ROOT-}"`, MaxOutput: 4096})
-	if err != nil {
-		return "", err
-	}
-	if res.Exit != 0 {
-		return "", fmt.Errorf("the pod's shell ended with %d", res.Exit)
-	}
-	return strings.TrimRight(string(res.Stdout), "/"), nil
 }
 
 // sshMachine is a run's directory on a pod over SSH.

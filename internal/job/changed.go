@@ -1,9 +1,9 @@
 package job
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"iter"
 	"slices"
 
 	"github.com/overbrainer/overbrainer/internal/remote"
@@ -26,30 +26,34 @@ func (p *Pod) grows(name string) bool { return name == "job.log" || name == p.Me
 // written may be right and not whole.
 func (p *Pod) unchanged(ctx context.Context, files []remote.File) error {
 	const what = "looking for results that changed"
-	var names bytes.Buffer
+	var names []string
 	were := map[string]remote.File{}
 	for _, f := range files {
 		if !p.grows(f.Path) {
-			names.WriteString("./" + f.Path + "\x00")
+			names = append(names, f.Path)
 			were[f.Path] = f
 		}
 	}
 	if len(were) == 0 {
 		return nil
 	}
-	out, err := p.run(ctx, call{what: what, script: compact(changedText), stdin: &names, max: 2*int64(names.Len()) + 1})
-	if err != nil {
-		return err
+	var maybe []string
+	for part := range inParts(names) {
+		out, err := p.do(ctx, p.work, call{what: what, names: part, script: compact(changedText), max: 2*bytesOf(part) + 1})
+		if err != nil {
+			return err
+		}
+		lists, err := readNames(out)
+		if err != nil {
+			return &ProtocolError{What: what, Detail: err.Error()}
+		}
+		maybe = append(maybe, lists[0]...)
 	}
-	lists, err := readNames(out)
-	if err != nil {
-		return &ProtocolError{What: what, Detail: err.Error()}
-	}
-	if len(lists[0]) == 0 {
+	if len(maybe) == 0 {
 		return nil
 	}
 	// Their time alone proves nothing: it may be in the future.
-	now, err := p.hashes(ctx, slices.Compact(sortedNames(lists[0])))
+	now, err := p.hashes(ctx, slices.Compact(sortedNames(maybe)))
 	if err != nil {
 		return err
 	}
@@ -63,6 +67,24 @@ func (p *Pod) unchanged(ctx context.Context, files []remote.File) error {
 		return &ChangedError{Paths: changed}
 	}
 	return nil
+}
+
+// inParts cuts names into as many at a time as a program's arguments may be.
+func inParts(names []string) iter.Seq[[]string] {
+	const most = 64 << 10
+	return func(yield func([]string) bool) {
+		for len(names) > 0 {
+			n, size := 0, int64(0)
+			for n < len(names) && (n == 0 || size+bytesOf(names[n:n+1]) <= most) {
+				size += bytesOf(names[n : n+1])
+				n++
+			}
+			if !yield(names[:n]) {
+				return
+			}
+			names = names[n:]
+		}
+	}
 }
 
 // whyWrong tells a file that changed on the pod from one that did not arrive as

@@ -85,7 +85,7 @@ func TestHashTools(t *testing.T) {
 		t.Run(tool, func(t *testing.T) {
 			t.Parallel()
 			bin := t.TempDir()
-			for _, name := range []string{"sh", "xargs", "wc", "tr", "head", tool} {
+			for _, name := range []string{"sh", "wc", "tr", "head", tool} {
 				path := need(t, name)
 				if name == "python3" { // it may be a script that finds the real one
 					out, err := exec.Command(path, "-c", "import sys; print(sys.executable)").Output()
@@ -101,7 +101,7 @@ func TestHashTools(t *testing.T) {
 			p := newPod(t, machine{name: "sh", sh: filepath.Join(bin, "sh"), path: os.Getenv("PATH")})
 			p.put("a file", "hello\n")
 			p.conn.m.path = bin
-			out, err := p.run(t.Context(), call{what: "hashing", script: compact(hashText), stdin: strings.NewReader("./a file\x00")})
+			out, err := p.do(t.Context(), p.work, call{what: "hashing", names: []string{"a file"}, script: compact(hashText)})
 			const want = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03 6 - ./a file\x00"
 			if err != nil || string(out) != want {
 				t.Errorf("%q %v", out, err)

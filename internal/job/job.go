@@ -9,11 +9,11 @@
 package job
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -46,12 +46,13 @@ type Pod struct {
 	// Stall ends a transfer in which no byte moved for so long. 0: never.
 	Stall time.Duration
 
-	conn Conn
-	root string // what stands before every path on the pod
-	dir  string // the run's directory, root included
+	conn    Conn
+	root    string // what stands before every path on the pod
+	unknown bool   // root is what the pod's environment says
+	dir     string // the run's directory, root included
 
-	turn  chan struct{} // held by who talks to the shell
-	shell *shell        // nil: none
+	looks *line // what is answered at once
+	work  *line // what may take long, so that looks do not wait for it
 }
 
 // At is the run's directory on the pod that conn reaches. root stands before
@@ -64,8 +65,27 @@ func At(conn Conn, root, runDir string) *Pod {
 		conn:           conn,
 		root:           root,
 		dir:            root + runDir,
-		turn:           make(chan struct{}, 1),
+		looks:          newLine(looksScript),
+		work:           newLine(workScript),
 	}
+}
+
+// Open is At for a pod that tells its root by itself, with the job's progress file.
+func Open(ctx context.Context, conn Conn, runDir, metrics string) (*Pod, error) {
+	p := At(conn, "", runDir)
+	p.Metrics, p.unknown = metrics, true
+	var root string
+	err := p.ask(ctx, p.looks, "asking the pod for its root", func(*shell) string { return "root" }, func(r *bufio.Reader) (err error) {
+		f := frames{r: r}
+		root, err = f.line()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.root, p.unknown = strings.TrimRight(root, "/"), false
+	p.dir = p.root + runDir
+	return p, nil
 }
 
 // Dir is the run's directory on the pod, the root included.
@@ -114,16 +134,17 @@ func (e *ProtocolError) Error() string {
 type call struct {
 	what   string
 	vars   []string // name, value, name, value, …
+	names  []string // of files below the run's directory, the script's arguments
 	script string
-	stdin  io.Reader
 	max    int64 // bytes of output; 0: 64 KiB
 }
 
+// run runs a script in a shell of its own.
 func (p *Pod) run(ctx context.Context, c call) ([]byte, error) {
 	if c.max == 0 {
 		c.max = 64 << 10
 	}
-	res, err := p.conn.Run(ctx, remote.Command{Script: p.script(c.vars, c.script), Stdin: c.stdin, MaxOutput: c.max})
+	res, err := p.conn.Run(ctx, remote.Command{Script: p.script(c.vars, c.script), MaxOutput: c.max})
 	if err != nil {
 		res.Stdout = nil
 	}
@@ -133,7 +154,11 @@ func (p *Pod) run(ctx context.Context, c call) ([]byte, error) {
 // script puts variables before a script: name, value, name, value, …
 func (p *Pod) script(vars []string, script string) string {
 	var b strings.Builder
-	vars = append([]string{"ob_root", p.root, "ob_run", p.dir}, vars...)
+	if p.unknown {
+		b.WriteString("ob_root=${OVERBRAINER_POD_ROOT-}\nob_run=$ob_root" + remote.Quote(p.dir) + "\n")
+	} else {
+		vars = append([]string{"ob_root", p.root, "ob_run", p.dir}, vars...)
+	}
 	for i := 0; i+1 < len(vars); i += 2 {
 		b.WriteString(vars[i] + "=" + remote.Quote(vars[i+1]) + "\n")
 	}

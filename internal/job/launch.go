@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -65,10 +64,10 @@ func (p *Pod) Launch(ctx context.Context, l Launch) (pid int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	out, err := p.run(ctx, call{
+	out, err := p.do(ctx, p.looks, call{
 		what:   "starting the job",
-		script: compact(libText) + compact(launchText),
-		stdin:  strings.NewReader(input),
+		vars:   []string{"ob_job", input},
+		script: compact(launchText),
 	})
 	var script *ScriptError
 	if errors.As(err, &script) && script.Exit == 75 {
@@ -84,7 +83,8 @@ func (p *Pod) Launch(ctx context.Context, l Launch) (pid int, err error) {
 	return pid, nil
 }
 
-// launchInput is what the launcher reads: one entry a line, values in base64.
+// launchInput is what the launcher gets: commands of ours, in which every value is
+// quoted.
 func (p *Pod) launchInput(l Launch) (string, error) {
 	if len(l.Command) == 0 {
 		return "", errors.New("a job needs a command")
@@ -100,7 +100,7 @@ func (p *Pod) launchInput(l Launch) (string, error) {
 	maps.Copy(env, l.Vars)
 	var b strings.Builder
 	total := 0
-	entry := func(what, kind, name, value string) error {
+	entry := func(what, command, name, value string) error {
 		total += len(name) + len(value) + 16
 		switch {
 		case strings.ContainsRune(value, 0):
@@ -110,24 +110,24 @@ func (p *Pod) launchInput(l Launch) (string, error) {
 		case total > 1<<20:
 			return fmt.Errorf("command and environment are longer than 1 MiB together")
 		}
-		fmt.Fprintf(&b, "%s %s %s\n", kind, name, base64.StdEncoding.EncodeToString([]byte(value)))
+		b.WriteString(command + remote.Quote(value) + "\n")
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if !envName.MatchString(name) || strings.HasPrefix(name, "ob_") {
 			return "", fmt.Errorf("%q cannot be the name of a variable", name)
 		}
-		if err := entry("the variable "+name, "env", name, env[name]); err != nil {
+		if err := entry("the variable "+name, "ob_env "+name+" ", name, env[name]); err != nil {
 			return "", err
 		}
 	}
 	for i, arg := range l.Command {
-		if err := entry(fmt.Sprintf("argument %d of the command", i), "arg", "-", arg); err != nil {
+		if err := entry(fmt.Sprintf("argument %d of the command", i), `set -- "$@" `, "-", arg); err != nil {
 			return "", err
 		}
 	}
 	if l.Setup != "" {
-		if err := entry("setup", "setup", "-", l.Setup); err != nil {
+		if err := entry("setup", "ob_setup=", "-", l.Setup); err != nil {
 			return "", err
 		}
 	}
@@ -136,12 +136,12 @@ func (p *Pod) launchInput(l Launch) (string, error) {
 		if !ok {
 			return "", fmt.Errorf("a job cannot be signalled with %q", l.Signal)
 		}
-		fmt.Fprintf(&b, "signal %s %d\n", name, signals[name])
+		fmt.Fprintf(&b, "ob_signal_name='%s %d'\n", name, signals[name])
 	}
-	if err := entry("the wrapper", "wrapper", "-", compact(libText)+compact(wrapperText)); err != nil {
+	if err := entry("the wrapper", "ob_wrapper=", "-", compact(libText)+compact(wrapperText)); err != nil {
 		return "", err
 	}
-	b.WriteString("end\n")
+	b.WriteString("ob_whole=1")
 	return b.String(), nil
 }
 

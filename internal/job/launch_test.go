@@ -3,7 +3,9 @@ package job
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -170,16 +172,25 @@ func TestLaunchCutOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, cut := range []int{0, 10, len(input) / 2, len(input) - 4} {
-			_, err := p.run(t.Context(), call{
-				what: "starting", script: compact(libText) + compact(launchText), stdin: strings.NewReader(input[:cut]),
+			_, err := p.do(t.Context(), p.looks, call{
+				what: "starting", vars: []string{"ob_job", input[:cut]}, script: compact(launchText),
 			})
 			var failed *ScriptError
 			if !errors.As(err, &failed) || failed.Exit == 75 {
 				t.Errorf("cut at %d: %v", cut, err)
 			}
 		}
-		if poll, err := p.Poll(t.Context(), Offsets{}, Limits{}); err != nil || poll.Status.State != StateNone {
-			t.Errorf("%v %v", poll.Status, err)
+		script := "touch ran\n#mark\n"
+		for _, text := range []string{"script %d mark\n" + script[:10], "script %d mark\n" + script[:14]} {
+			serve := m.command(t.Context(), p.script(nil, compact(libText)+compact(statusText)+compact(pollText)+compact(serveText)), nil)
+			serve.Dir = p.dir
+			serve.Stdin = strings.NewReader(fmt.Sprintf(text, len(script)))
+			if out, err := serve.CombinedOutput(); err == nil {
+				t.Errorf("%q was answered with %q", text, out)
+			}
+		}
+		if poll, err := p.Poll(t.Context(), Offsets{}, Limits{}); err != nil || poll.Status.State != StateNone || p.has("ran") {
+			t.Errorf("%v %v, ran: %t", poll.Status, err, p.has("ran"))
 		}
 		p.launch(Launch{Command: []string{"touch", "ran"}})
 		p.ended()
@@ -195,8 +206,10 @@ func TestTwoStartsAtOnce(t *testing.T) {
 		p.reserve()
 		results := make(chan error, 4)
 		for range cap(results) {
+			own := At(p.conn, p.root, p.spec.RunDir) // each from a shell of its own
+			defer func() { own.looks.shell.close() }()
 			go func() {
-				_, err := p.Launch(t.Context(), Launch{Command: []string{"sh", "-c", "echo x >>ran"}})
+				_, err := own.Launch(t.Context(), Launch{Command: []string{"sh", "-c", "echo x >>ran"}})
 				results <- err
 			}()
 		}
@@ -309,4 +322,59 @@ func TestRecycledNumber(t *testing.T) {
 			t.Errorf("the other process: %v", err)
 		}
 	})
+}
+
+// A job has nothing open but its log: what else it held of the shell that started
+// it would keep that shell's login.
+func TestJobHoldsNothing(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		p := newPod(t, m)
+		p.reserve()
+		const list = "for f in /proc/$$/fd/*; do readlink $f || :; done"
+		plain := m.command(t.Context(), list, nil) // what any process here has
+		plain.Stdout = &bytes.Buffer{}
+		if err := plain.Run(); err != nil {
+			t.Fatal(err)
+		}
+		p.launch(Launch{Command: []string{"sh", "-c", list}})
+		p.ended()
+		for line := range strings.Lines(p.get("job.log")) {
+			if strings.HasPrefix(line, "pipe:") && !strings.Contains(fmt.Sprint(plain.Stdout), line) {
+				t.Errorf("it holds %q", line)
+			}
+		}
+	})
+}
+
+// Each of the programs that can begin a session starts the job.
+func TestLaunchBySession(t *testing.T) {
+	sh := need(t, "dash")
+	for _, tool := range []string{"setsid", "python3", "perl"} {
+		t.Run(tool, func(t *testing.T) {
+			t.Parallel()
+			bin := programsOf(t, "setsid", "sh")
+			path := need(t, tool)
+			if tool == "python3" { // what is found may be a script that looks for it
+				real, err := exec.Command(path, "-c", "import sys; print(sys.executable)").Output()
+				if err != nil {
+					t.Fatal(err)
+				}
+				path = strings.TrimSpace(string(real))
+			}
+			for name, at := range map[string]string{tool: path, "sh": sh} {
+				if err := os.Symlink(at, filepath.Join(bin, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p := newPod(t, machine{name: "dash", sh: filepath.Join(bin, "sh"), path: bin})
+			p.reserve()
+			pid := p.launch(Launch{Command: []string{"sh", "-c", `cut -d " " -f 6 /proc/$$/stat >session`}, Env: map[string]string{"PATH": bin + ":/none"}})
+			if s := p.ended(); s.State != StateExited || s.Exit != 0 {
+				t.Errorf("%v: %s", s, p.get("job.log"))
+			}
+			if got := strings.TrimSpace(p.get("session")); got != strconv.Itoa(pid) {
+				t.Errorf("the job's session is %s, its first process %d", got, pid)
+			}
+		})
+	}
 }

@@ -41,7 +41,7 @@ type link struct {
 // list gives what lies in the run's directory, and behind those of its links
 // that wanted names.
 func (p *Pod) list(ctx context.Context, wanted func(name string) bool) (listing, error) {
-	out, err := p.run(ctx, call{
+	out, err := p.do(ctx, p.work, call{
 		what:   "listing the results",
 		script: compact(filesText),
 		max:    maxList,
@@ -87,7 +87,7 @@ func (p *Pod) list(ctx context.Context, wanted func(name string) bool) (listing,
 // lead to directories and not back to where they lie.
 func (p *Pod) resolve(ctx context.Context, links []link, all *listing) ([]link, error) {
 	const what = "following the links among the results"
-	out, err := p.run(ctx, call{what: what, script: compact(linksText), stdin: linkNames(links), max: maxList})
+	out, err := p.do(ctx, p.work, call{what: what, names: linkNames(links), script: compact(linksText), max: maxList})
 	if err != nil {
 		return nil, err
 	}
@@ -127,9 +127,9 @@ func (p *Pod) behind(ctx context.Context, dirs []link, all *listing, add func(na
 	if len(dirs) == 0 {
 		return nil
 	}
-	out, err := p.run(ctx, call{
-		what:   "listing the directories that links among the results lead to",
-		script: compact(belowText), stdin: linkNames(dirs), max: maxList,
+	out, err := p.do(ctx, p.work, call{
+		what:  "listing the directories that links among the results lead to",
+		names: linkNames(dirs), script: compact(belowText), max: maxList,
 	})
 	if err != nil {
 		return err
@@ -148,12 +148,12 @@ func (p *Pod) behind(ctx context.Context, dirs []link, all *listing, add func(na
 	return nil
 }
 
-func linkNames(links []link) *bytes.Reader {
-	var names bytes.Buffer
-	for _, l := range links {
-		names.WriteString("./" + l.name + "\x00")
+func linkNames(links []link) []string {
+	names := make([]string, len(links))
+	for i, l := range links {
+		names[i] = l.name
 	}
-	return bytes.NewReader(names.Bytes())
+	return names
 }
 
 // readNames reads lists of names, each "./name" and a NUL, with an empty name

@@ -97,6 +97,7 @@ func (m machine) command(ctx context.Context, script string, env map[string]stri
 // localConn runs scripts on this machine and copies files.
 type localConn struct {
 	m      machine
+	root   string            // in the environment of a login
 	before func(remote.Pull) // called before a Pull copies
 	after  func(remote.Pull)
 	flip   bool   // corrupt what is pulled
@@ -111,7 +112,7 @@ func (c *localConn) Run(ctx context.Context, cmd remote.Command) (remote.Result,
 	c.mu.Lock()
 	c.scripts++
 	c.mu.Unlock()
-	run := c.m.command(ctx, cmd.Script, map[string]string{"SSH_CONNECTION": "1 2 3 4"})
+	run := c.m.command(ctx, cmd.Script, map[string]string{"SSH_CONNECTION": "1 2 3 4", "OVERBRAINER_POD_ROOT": c.root})
 	var stdout, stderr bytes.Buffer
 	run.Stdout, run.Stderr = &stdout, &stderr
 	if cmd.Stdout != nil {
@@ -316,8 +317,10 @@ func newPod(t *testing.T, m machine) *testPod {
 	p.Pod.CancelPatience = 2 * time.Second
 	p.dir = p.Pod.Dir()
 	t.Cleanup(func() {
-		if p.shell != nil {
-			p.shell.close()
+		for _, l := range []*line{p.looks, p.work} {
+			if l.shell != nil {
+				l.shell.close()
+			}
 		}
 		p.stop()
 		if t.Failed() && p.out != nil {

@@ -132,16 +132,12 @@ func (m *Manifest) apart(files []remote.File) (own, moved []remote.File) {
 // hashes has the pod compute the digests of files, which are sorted by name.
 func (p *Pod) hashes(ctx context.Context, wanted []string) ([]remote.File, error) {
 	const what = "computing the results' digests"
-	var names bytes.Buffer
-	for _, name := range wanted {
-		names.WriteString("./" + name + "\x00")
-	}
-	out, err := p.run(ctx, call{
+	out, err := p.do(ctx, p.work, call{
 		what:   what,
 		vars:   []string{"ob_metrics", p.Metrics},
+		names:  wanted,
 		script: compact(hashText),
-		stdin:  bytes.NewReader(names.Bytes()),
-		max:    int64(names.Len()) + int64(len(wanted))*120 + 1024,
+		max:    bytesOf(wanted) + int64(len(wanted))*120 + 1024,
 	})
 	if err != nil {
 		return nil, err
@@ -152,6 +148,15 @@ func (p *Pod) hashes(ctx context.Context, wanted []string) ([]remote.File, error
 		err = &ProtocolError{What: what, Detail: err.Error()}
 	}
 	return files, err
+}
+
+// bytesOf is how long names are that each stand after "./" and before a NUL.
+func bytesOf(names []string) int64 {
+	var n int64
+	for _, name := range names {
+		n += int64(len(name)) + 3
+	}
+	return n
 }
 
 func sortedNames(names []string) []string {

@@ -79,7 +79,7 @@ func (p *Pod) Poll(ctx context.Context, at Offsets, limits Limits) (Poll, error)
 	if limits.Metrics <= 0 {
 		limits.Metrics = defaultLimit
 	}
-	line := func(s *shell) string {
+	words := func(s *shell) string {
 		disk := 0
 		if now := time.Now(); now.Sub(s.diskAt) >= DiskEvery {
 			disk, s.diskAt = 1, now
@@ -88,7 +88,7 @@ func (p *Pod) Poll(ctx context.Context, at Offsets, limits Limits) (Poll, error)
 	}
 	const requests = 1 << 10
 	var poll Poll
-	err := p.ask(ctx, "looking at the job", line, func(r *bufio.Reader) (err error) {
+	err := p.ask(ctx, p.looks, "looking at the job", words, func(r *bufio.Reader) (err error) {
 		poll, err = parsePoll(r, at, limits.Log+limits.Metrics+requests)
 		return err
 	})
@@ -107,6 +107,26 @@ type frames struct {
 func (f *frames) line() (string, error) {
 	line, err := f.r.ReadSlice('\n')
 	return string(bytes.TrimSuffix(line, []byte("\n"))), err
+}
+
+// until reads to a line that is mark, without it and the line break before it.
+func (f *frames) until(mark string) ([]byte, error) {
+	var all []byte
+	begins := true
+	for {
+		part, err := f.r.ReadSlice('\n')
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return nil, err
+		}
+		if begins && string(part) == mark+"\n" {
+			return bytes.TrimSuffix(all, []byte("\n")), nil
+		}
+		begins = err == nil
+		if f.room -= int64(len(part)); f.room < 0 {
+			return nil, errors.New("it is longer than it may be")
+		}
+		all = append(all, part...)
+	}
 }
 
 // chunk reads what a line announced: the bytes and a line break.

@@ -28,7 +28,7 @@ func TestPollFiles(t *testing.T) {
 			t.Errorf("without a directory: %v", poll.Status)
 		}
 		p.reserve()
-		p.shell.diskAt = time.Time{}
+		p.looks.shell.diskAt = time.Time{}
 		poll := look(Offsets{Log: 5}, Limits{})
 		if poll.Status.State != StateNone || len(poll.Log) > 0 || poll.Next.Log != 0 {
 			t.Errorf("before a start: %+v", poll)
@@ -100,8 +100,12 @@ func TestPollKeepsItsShell(t *testing.T) {
 			if err != nil || string(poll.Log) != text[i:] {
 				t.Errorf("%q %v", poll.Log, err)
 			}
-			if known := poll.DiskUsed >= 0; known != (i == 0) {
+			// The disk is looked at every DiskEvery only.
+			if known := poll.DiskUsed >= 0; known != (i == 2) {
 				t.Errorf("look %d at the disk: %t", i, known)
+			}
+			if i == 1 {
+				p.looks.shell.diskAt = time.Now().Add(-DiskEvery)
 			}
 		}
 		if err := p.SetVolumeGB(t.Context(), 70); err != nil || p.get(".pod/volume_gb") != "70\n" {
@@ -118,11 +122,11 @@ func TestPollKeepsItsShell(t *testing.T) {
 		if err := p.RenewLease(t.Context()); !errors.As(err, &failed) || failed.Text == "" {
 			t.Errorf("a lease that cannot be written: %v", err)
 		}
-		if n := p.conn.scripts - before; n != 1 {
-			t.Errorf("%d shells for all of that", n)
+		if n := p.conn.scripts - before; n != 0 {
+			t.Errorf("%d more shells for all of that", n)
 		}
 
-		p.shell.diskAt = time.Time{}
+		p.looks.shell.diskAt = time.Time{}
 		if err := os.WriteFile(filepath.Join(bin, "df"), []byte("#!/bin/sh\nexec sleep 100\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +141,7 @@ func TestPollKeepsItsShell(t *testing.T) {
 		if poll, err := look(0); err != nil || string(poll.Log) != "abc" {
 			t.Errorf("after it: %q %v", poll.Log, err)
 		}
-		_ = p.shell.in.Close()
+		_ = p.looks.shell.in.Close()
 		if _, err := look(0); err == nil {
 			t.Error("a shell that is gone answered")
 		}
@@ -368,4 +372,92 @@ func TestParsePoll(t *testing.T) {
 			t.Errorf("%s: %+v", name, poll)
 		}
 	}
+}
+
+// A look at a log that did not grow starts no program for it, and one that did is
+// seen at once. One that was replaced by an older file shows at the next look at
+// the disk.
+func TestPollQuietLog(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		bin, calls := t.TempDir(), filepath.Join(t.TempDir(), "calls")
+		wc := "#!/bin/sh\necho >>" + calls + "\nexec " + need(t, "wc") + " \"$@\"\n"
+		if err := os.WriteFile(filepath.Join(bin, "wc"), []byte(wc), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		m.path = bin + ":" + m.path
+		p := newPod(t, m)
+		p.reserve()
+		live := m.command(t.Context(), "exec sleep 1000", nil)
+		setGroup(live)
+		if err := live.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = live.Process.Kill(); _ = live.Wait() }()
+		p.put("job.pid", fmt.Sprintln(live.Process.Pid))
+		put := func(text string, at time.Time) {
+			p.put("job.log", text)
+			if err := os.Chtimes(filepath.Join(p.dir, "job.log"), at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		look := func(at int64, want string) {
+			t.Helper()
+			poll, err := p.Poll(t.Context(), Offsets{Log: at}, Limits{})
+			if err != nil || string(poll.Log) != want || poll.LogSize < at {
+				t.Errorf("%q of %d %v, want %q", poll.Log, poll.LogSize, err, want)
+			}
+		}
+		hour := time.Now().Add(-time.Hour)
+		put("abc", hour)
+		look(0, "abc")
+		before, _ := os.ReadFile(calls)
+		for range 3 {
+			look(3, "")
+		}
+		if after, _ := os.ReadFile(calls); m.name != "busybox" && len(after) != len(before) {
+			t.Errorf("%d programs for a log that did not grow", len(after)-len(before))
+		}
+		look(1, "bc")
+		look(3, "")
+		put("abcd", time.Now())
+		look(3, "d")
+		put("abcde", hour)
+		p.looks.shell.diskAt = time.Time{}
+		look(4, "e")
+		if err := os.Remove(filepath.Join(p.dir, "job.pid")); err != nil {
+			t.Fatal(err)
+		}
+		put("abcdef", hour)
+		look(5, "f")
+		shell := p.looks.shell
+		_ = shell.in.Close()
+		<-shell.ended
+		if left, _ := filepath.Glob(filepath.Join(p.dir, ".pod/looked.*")); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
+}
+
+// A pod tells by itself where its files are, to the shell that goes on to look at
+// the job.
+func TestOpen(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		p := newPod(t, m)
+		p.reserve()
+		p.put("sub/it's.jsonl", "{}\n")
+		p.conn.root = p.root + "/"
+		before := p.conn.scripts
+		own, err := Open(t.Context(), p.conn, p.spec.RunDir, "sub/it's.jsonl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { own.looks.shell.close() }()
+		poll, err := own.Poll(t.Context(), Offsets{}, Limits{})
+		if err != nil || own.Dir() != p.dir || string(poll.Metrics) != "{}\n" {
+			t.Errorf("%s: %q %v", own.Dir(), poll.Metrics, err)
+		}
+		if n := p.conn.scripts - before; n != 1 {
+			t.Errorf("%d shells", n)
+		}
+	})
 }

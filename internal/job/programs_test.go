@@ -38,7 +38,7 @@ func TestReserveNamesMissingPrograms(t *testing.T) {
 	}{
 		{nil, nil},
 		{[]string{"tar"}, []string{"tar"}},
-		{[]string{"find", "xargs"}, []string{"find", "xargs"}},
+		{[]string{"find", "tail"}, []string{"find", "tail"}},
 		{[]string{"sha256sum", "openssl", "python3"}, []string{"openssl, python3 or sha256sum"}},
 		{[]string{"base64", "openssl"}, []string{"base64, openssl or python3"}},
 		{[]string{"setsid", "perl"}, []string{"setsid, python3 or perl"}},

@@ -4,6 +4,7 @@ import (
 	_ "embed" // the scripts
 	"fmt"
 	"strings"
+	"sync"
 )
 
 var (
@@ -41,6 +42,14 @@ var (
 	diskText string
 	//go:embed scripts/programs.sh
 	programsText string
+)
+
+// What the shells run that stay on a pod: see serve.sh. Each connection has two.
+var (
+	looksScript = sync.OnceValue(func() string {
+		return compact(libText) + compact(statusText) + compact(pollText) + compact(serveText)
+	})
+	workScript = sync.OnceValue(func() string { return compact(libText) + compact(serveText) })
 )
 
 const endMark = "OVERBRAINER_WATCHDOG_END"

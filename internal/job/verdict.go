@@ -125,10 +125,10 @@ func (e *LackError) Error() string { return "the image has no " + strings.Join(e
 // when the directory has another owner, and a *LackError where a job could be
 // started and not be brought home.
 func (p *Pod) Reserve(ctx context.Context, claim string) error {
-	out, err := p.run(ctx, call{
+	out, err := p.do(ctx, p.looks, call{
 		what:   "claiming the run directory",
 		vars:   []string{"ob_owner_is", claim},
-		script: compact(libText) + "umask 077\nob_claim \"$ob_run\" \"$ob_owner_is\" && mkdir -p \"$ob_run/.pod\" || exit\n" + compact(programsText),
+		script: "ob_claim \"$ob_run\" \"$ob_owner_is\" && { [ -d \"$ob_run/.pod\" ] || mkdir -p \"$ob_run/.pod\"; } || exit\n" + compact(programsText),
 	})
 	var script *ScriptError
 	switch {

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -128,5 +129,26 @@ func TestSnapshotSignal(t *testing.T) {
 		if reason, isNew, err = p.RequestSnapshot(t.Context(), ReasonDisk, true); err != nil || !isNew || reason != ReasonDisk {
 			t.Errorf("%q %t %v", reason, isNew, err)
 		}
+	})
+}
+
+// A volume on which nothing can be noted does not end the guard.
+func TestWatchdogOutlivesAFile(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		p := newPod(t, m)
+		p.spec.VolumeDir, p.spec.VolumeGB = "/workspace", 10
+		p.start()
+		p.ready()
+		if err := os.MkdirAll(filepath.Join(p.dir, ".pod/du.running"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		hour := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(filepath.Join(p.dir, ".pod/du.running"), hour, hour); err != nil {
+			t.Fatal(err)
+		}
+		p.launch(Launch{Command: []string{"sleep", "2"}})
+		p.eventually("the job's end", func() bool { return p.logs("job ended") })
+		p.put(".pod/retrieved", "")
+		p.deleted("retrieved")
 	})
 }

@@ -66,10 +66,22 @@ func (c *Client) Pull(ctx context.Context, p Pull) error {
 
 	d := &download{c: c, dir: p.Dir, root: root, meter: m, grows: p.Grows}
 	err = d.run(inner, fail, p.Files)
-	if err = c.cause(ctx, firstError(context.Cause(inner), err)); err != nil {
+	return c.lacking(ctx, c.cause(ctx, firstError(context.Cause(inner), err)))
+}
+
+// lacking gives the tool that the machine has not where a file could not be read
+// there, and err otherwise. Asking that before each download would cost more than
+// a small one does.
+func (c *Client) lacking(ctx context.Context, err error) error {
+	var wrong *VerifyError
+	if !errors.As(err, &wrong) || wrong.Got != "" {
 		return err
 	}
-	return nil
+	var missing *MissingToolError
+	if _, toolErr := c.findTools(ctx); errors.As(toolErr, &missing) {
+		return missing
+	}
+	return err
 }
 
 // download is the state of a Pull.
@@ -87,9 +99,6 @@ type download struct {
 func (d *download) run(ctx context.Context, fail context.CancelCauseFunc, files []File) error {
 	files, err := d.skipPresent(ctx, fail, files)
 	if err != nil || len(files) == 0 {
-		return err
-	}
-	if _, err := d.c.findTools(ctx); err != nil {
 		return err
 	}
 	rtt, err := d.c.roundTrip(ctx)

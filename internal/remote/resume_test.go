@@ -324,6 +324,12 @@ func TestMissingTools(t *testing.T) {
 		if !errors.As(err, &missing) || missing.Tool != test.want {
 			t.Errorf("without %v: %v", test.without, err)
 		}
+		switch err = c.Pull(t.Context(), Pull{Dir: src, Files: list, Dest: t.TempDir()}); {
+		case test.want != "tar" && err != nil: // a download needs no digest there
+			t.Errorf("download without %v: %v", test.without, err)
+		case test.want == "tar" && (!errors.As(err, &missing) || missing.Tool != test.want):
+			t.Errorf("download without %v: %v", test.without, err)
+		}
 	}
 }
 

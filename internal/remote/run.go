@@ -62,7 +62,7 @@ func (c *Client) Run(ctx context.Context, cmd Command) (Result, error) {
 	go func() {
 		if cmd.Stdin != nil {
 			// What cannot be sent is what the script did not want.
-			_, _ = io.CopyBuffer(onlyWriter{p}, cmd.Stdin, make([]byte, 32<<10))
+			_, _ = io.CopyBuffer(onlyWriter{p}, cmd.Stdin, make([]byte, runBuffer))
 		}
 		_ = p.CloseWrite()
 	}()
@@ -79,7 +79,7 @@ func (c *Client) Run(ctx context.Context, cmd Command) (Result, error) {
 	go func() {
 		var reading sync.WaitGroup
 		reading.Go(func() { keepHead(errs, p.Stderr(), maxStderr) })
-		_, err := io.Copy(out, onlyReader{p})
+		_, err := io.CopyBuffer(out, onlyReader{p}, make([]byte, runBuffer))
 		if err != nil {
 			p.close() // nobody reads on, so the script must not wait for it
 		}
@@ -102,9 +102,13 @@ func (c *Client) Run(ctx context.Context, cmd Command) (Result, error) {
 	return res, err
 }
 
+// runBuffer is what a program has for its input and for its output: some stay for
+// as long as a connection, and wait most of the time.
+const runBuffer = 8 << 10
+
 // keepHead reads src to its end and keeps the beginning.
 func keepHead(dst io.Writer, src io.Reader, limit int) {
-	_, _ = io.Copy(dst, io.LimitReader(src, int64(limit)))
+	_, _ = io.CopyBuffer(dst, io.LimitReader(src, int64(limit)), make([]byte, 1<<10))
 	_, _ = io.Copy(io.Discard, src)
 }
 

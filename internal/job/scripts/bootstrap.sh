@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2154,SC2016
+# shellcheck shell=sh disable=SC2154,SC2034,SC2016
 # The first thing that runs on a pod: claims the run's directory, writes the
 # watchdog, brings up sshd with the run's keys and becomes the watchdog. Every
 # failure after the watchdog is written ends in a guarded pod.
@@ -9,10 +9,13 @@ ob_root=${OVERBRAINER_POD_ROOT:-}
 ob_run=$ob_root${OVERBRAINER_RUN_DIR:?}
 pod=$ob_run/.pod
 etc=$ob_root/etc/overbrainer
+ob_ssh=$ob_root/etc/ssh
+ob_keys=$ob_root/root/.ssh
 claimed=0
 
 say() {
-	ob_text="$(date -u +%Y-%m-%dT%H:%M:%SZ) bootstrap: $1"
+	ob_clock %Y-%m-%dT%H:%M:%SZ
+	ob_text="$ob_now bootstrap: $1"
 	printf '%s\n' "$ob_text"
 	if [ "$claimed" = 1 ]; then
 		{ printf '%s\n' "$ob_text" >>"$pod/bootstrap.log"; } 2>/dev/null
@@ -46,16 +49,23 @@ new_pod() {
 		{ IFS= read -r ob_was || :; } 2>/dev/null <"$pod/attempt"
 	fi
 	if [ "$ob_was" != "$ob_who" ]; then
-		rm -f "$pod/first_start" "$pod/lease" "$pod/seen" "$pod/snapshot_at" "$pod/cost_cap_at" "$pod/keep_until" || return 1
+		ob_remove "$pod/first_start" "$pod/lease" "$pod/seen" "$pod/snapshot_at" "$pod/cost_cap_at" "$pod/keep_until" || return 1
 		ob_write "$pod/attempt" "$ob_who" || return 1
 	else
 		say "container restarted"
 	fi
-	rm -f "$pod/watchdog" "$pod/bootstrap_failed" "$pod/du.running" "$ob_root/run/sshd.started"
+	ob_remove "$pod/watchdog" "$pod/bootstrap_failed" "$pod/du.running" "$ob_root/run/sshd.started"
 }
 
+# make_places: the directories of everything below, by one program. Whether they
+# are there shows when something is written to them. New ones are root's alone.
+make_places() {
+	[ ! -d "$ob_keys" ] || chmod 700 "$ob_keys"
+	[ ! -d "$ob_root/run/sshd" ] || chmod 755 "$ob_root/run/sshd"
+	mkdir -p "$pod" "$etc" "$ob_ssh" "$ob_keys" "$ob_root/run/sshd"
+} 2>/dev/null
+
 save_watchdog() {
-	mkdir -p "$etc" || return 1
 	write_watchdog >"$etc/watchdog.sh.tmp" || return 1
 	mv -f "$etc/watchdog.sh.tmp" "$etc/watchdog.sh"
 }
@@ -70,14 +80,22 @@ exported() {
 	printf 'export %s="${ob_value%%x}"\n' "$1"
 }
 
+# names: the exported variables. bash lists them without a program.
+names() {
+	# shellcheck disable=SC3044
+	[ -n "${BASH_VERSION:-}" ] && compgen -e 2>/dev/null && return 0
+	tr '\n\000' ' \n' <"/proc/$$/environ" | LC_ALL=C sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p'
+}
+
 # save_environment: what the image gave, less what is ours or the provider's, as
-# a file for sh; with a volume, where that is, and the caches on it.
+# a file for sh; with a volume, where that is, and the caches on it. It is
+# written in its place, as the keys are: nobody reads them before sshd runs.
 save_environment() {
-	mkdir -p "$etc" || return 1
-	ob_names=$(tr '\n\000' ' \n' <"/proc/$$/environ" | LC_ALL=C sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p') || return 1
+	ob_names=$(names) || return 1
 	{
 		for ob_name in $ob_names; do
 			case $ob_name in
+			*[!A-Za-z0-9_]*) continue ;;
 			RUNPOD_* | OVERBRAINER_* | JUPYTER_* | PUBLIC_KEY | SSH_PUBLIC_KEY) continue ;;
 			_ | PWD | OLDPWD | SHLVL | IFS | UID | EUID | PPID | BASHOPTS | SHELLOPTS | BASH_VERSINFO) continue ;;
 			esac
@@ -91,17 +109,21 @@ save_environment() {
 				exported "${ob_name%%:*}" "$ob_cache/${ob_name#*:}"
 			done
 		fi
-	} >"$etc/job.env.tmp" || return 1
-	mv -f "$etc/job.env.tmp" "$etc/job.env"
+	} >"$etc/job.env"
 }
 
 find_sshd() {
-	for ob_at in "$(command -v sshd 2>/dev/null)" /usr/sbin/sshd /usr/local/sbin/sshd /sbin/sshd; do
-		case $ob_at in
-		/*) [ -x "$ob_at" ] && sshd=$ob_at && return 0 ;;
+	ob_fields=$IFS
+	IFS=:
+	for ob_at in $PATH:/usr/sbin:/usr/local/sbin:/sbin; do
+		sshd=$ob_at/sshd
+		case $sshd in
+		/*) [ -f "$sshd" ] && [ -x "$sshd" ] && break ;;
 		esac
+		sshd=
 	done
-	return 1
+	IFS=$ob_fields
+	[ -n "$sshd" ]
 }
 
 install_sshd() {
@@ -141,67 +163,67 @@ install_host_key() {
 	case ${OVERBRAINER_HOST_KEY:-} in
 	"" | *[!A-Za-z0-9+/=]*) return 2 ;;
 	esac
-	ssh=$ob_root/etc/ssh
-	mkdir -p "$ssh" || return 1
-	rm -f "$ssh"/ssh_host_* || return 1
-	printf '%s' "$OVERBRAINER_HOST_KEY" | ob_decode >"$ssh/ssh_host_ed25519_key.tmp" || return 1
-	read -r ob_head <"$ssh/ssh_host_ed25519_key.tmp" || return 1
+	ob_remove "$ob_ssh"/ssh_host_* || return 1
+	ob_key=$ob_ssh/ssh_host_ed25519_key
+	printf '%s' "$OVERBRAINER_HOST_KEY" | ob_decode >"$ob_key" || return 1
+	read -r ob_head <"$ob_key" || return 1
 	case $ob_head in
 	"-----BEGIN "*) ;;
-	*) rm -f "$ssh/ssh_host_ed25519_key.tmp" && return 1 ;;
+	*) rm -f "$ob_key" && return 1 ;;
 	esac
-	chmod 600 "$ssh/ssh_host_ed25519_key.tmp" || return 1
-	printf '%s\n' "${OVERBRAINER_CLAIM:-}" >"$ssh/ssh_host_ed25519_key.pub" || return 1
-	mv -f "$ssh/ssh_host_ed25519_key.tmp" "$ssh/ssh_host_ed25519_key"
+	printf '%s\n' "${OVERBRAINER_CLAIM:-}" >"$ob_key.pub"
 }
 
 install_authorized_key() {
-	keys=$ob_root/root/.ssh
 	[ -n "${OVERBRAINER_AUTHORIZED_KEY:-}" ] || return 1
-	mkdir -p "$keys" 2>/dev/null || return 1
-	chmod 700 "$keys" || return 1
-	printf '%s\n' "$OVERBRAINER_AUTHORIZED_KEY" >"$keys/authorized_keys.tmp" || return 1
-	mv -f "$keys/authorized_keys.tmp" "$keys/authorized_keys"
+	ob_remove "$ob_keys/authorized_keys" || return 1
+	{ printf '%s\n' "$OVERBRAINER_AUTHORIZED_KEY" >"$ob_keys/authorized_keys"; } 2>/dev/null
+}
+
+# locked: whether root's account is, so that sshd refuses its key.
+locked() {
+	while IFS=: read -r ob_name ob_word ob_rest; do
+		case $ob_name:$ob_word in
+		'root:!'*) return 0 ;;
+		root:*) return 1 ;;
+		esac
+	done 2>/dev/null <"$ob_root/etc/shadow"
+	return 1
 }
 
 # start_sshd: with a configuration of our own, so that nothing the image says
 # about sshd matters. A built-in server is only told that the keys are there.
 start_sshd() {
-	mkdir -p "$ob_root/run" || return 1
 	if [ "${OVERBRAINER_SSHD:-}" = builtin ]; then
 		: >"$ob_root/run/sshd.started"
 		return
 	fi
-	mkdir -p "$ob_root/run/sshd" || return 1
-	chmod 755 "$ob_root/run/sshd" || return 1
-	# sshd refuses a key for a locked account; root's password stays unusable.
-	if grep -q '^root:!' "$ob_root/etc/shadow" 2>/dev/null; then
-		sed -i 's/^root:!*:/root:*:/' "$ob_root/etc/shadow"
-	fi
+	# root's password stays unusable.
+	! locked || sed -i 's/^root:!*:/root:*:/' "$ob_root/etc/shadow"
 	ob_number "${OVERBRAINER_SSHD_PORT:-}" 22
-	cat >"$etc/sshd_config" <<SSHD || return 1
-Port $ob_n
-HostKey "$ob_root/etc/ssh/ssh_host_ed25519_key"
-AuthorizedKeysFile "$ob_root/root/.ssh/authorized_keys"
-PermitRootLogin prohibit-password
-PubkeyAuthentication yes
-PasswordAuthentication no
-KbdInteractiveAuthentication no
-StrictModes no
-UsePAM no
-X11Forwarding no
-PrintMotd no
-PrintLastLog no
-MaxSessions 64
-MaxStartups 64
-UseDNS no
-PidFile "$ob_root/run/overbrainer-sshd.pid"
-Subsystem sftp internal-sftp
-SetEnv SHLVL=1
-SSHD
 	# bash reads root's .bashrc for every command unless it thinks that it runs
-	# in another shell. An old sshd does not know the option and goes without.
-	"$sshd" -t -f "$etc/sshd_config" 2>/dev/null || sed -i '/^SetEnv /d' "$etc/sshd_config"
+	# in another shell. An old sshd does not know SetEnv, refuses to start, and
+	# goes without.
+	printf '%s\n' "Port $ob_n" \
+		"HostKey \"$ob_ssh/ssh_host_ed25519_key\"" \
+		"AuthorizedKeysFile \"$ob_keys/authorized_keys\"" \
+		'PermitRootLogin prohibit-password' \
+		'PubkeyAuthentication yes' \
+		'PasswordAuthentication no' \
+		'KbdInteractiveAuthentication no' \
+		'StrictModes no' \
+		'UsePAM no' \
+		'X11Forwarding no' \
+		'PrintMotd no' \
+		'PrintLastLog no' \
+		'MaxSessions 64' \
+		'MaxStartups 64' \
+		'UseDNS no' \
+		"PidFile \"$ob_root/run/overbrainer-sshd.pid\"" \
+		'Subsystem sftp internal-sftp' \
+		'SetEnv SHLVL=1' >"$etc/sshd_config" || return 1
+	"$sshd" -f "$etc/sshd_config" 2>/dev/null && return 0
+	sed -i '/^SetEnv /d' "$etc/sshd_config"
 	"$sshd" -f "$etc/sshd_config"
 }
 
@@ -215,7 +237,7 @@ main() {
 		ob_watch_dir=$ob_run
 		export ob_watch_dir
 	fi
-	mkdir -p "$pod" 2>/dev/null
+	make_places
 	claimed=1
 	say "run ${OVERBRAINER_RUN_ID:-unknown}"
 	save_watchdog || fail "the watchdog cannot be written"

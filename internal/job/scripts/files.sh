@@ -3,7 +3,7 @@
 # name, the links. What a job's start leaves proves, in the same command, that
 # this is the disk the job ran on. Exit status 3: no job ever did.
 cd "$ob_run" || exit 1
-{ rm -f .pod/listed && : >.pod/listed; } 2>/dev/null # from when the list is
+{ ob_remove .pod/listed && printf '' >.pod/listed; } 2>/dev/null # from when the list is
 find . \( -path ./.pod -o -path ./.claim \) -prune -o -type f -print0 || exit 1
 printf '\000'
 find . \( -path ./.pod -o -path ./.claim \) -prune -o -type l -print0 || exit 1

@@ -3,6 +3,9 @@
 # busybox. Its variables begin with ob_ because the job's own environment lives
 # in the same shell while a job is being launched.
 
+ob_lines='
+'
+
 # ob_number TEXT DEFAULT: sets ob_n to TEXT without leading zeros when it is 1 to
 # 15 digits, else to DEFAULT. Nothing else ever reaches arithmetic.
 ob_number() {
@@ -31,6 +34,26 @@ ob_number_in() {
 # ob_write FILE TEXT: replaces FILE by one line, through a rename.
 ob_write() {
 	{ printf '%s\n' "$2" >"$1.$$.tmp" && mv -f "$1.$$.tmp" "$1"; } 2>/dev/null
+}
+
+# ob_clock FORMAT: sets ob_now to the time in UTC, by a format of date. bash knows
+# it without a program, from version 4.2 on.
+ob_clock() {
+	if [ -n "${BASH_VERSION:-}" ]; then
+		# shellcheck disable=SC3045
+		TZ=UTC0 printf -v ob_now "%($1)T" -1 2>/dev/null && return 0
+	fi
+	ob_now=$(date -u "+$1")
+}
+
+# ob_remove FILE...: removes those that are there.
+ob_remove() {
+	for ob_one in "$@"; do
+		if [ -e "$ob_one" ] || [ -h "$ob_one" ]; then
+			rm -f "$@"
+			return
+		fi
+	done
 }
 
 # ob_mtime FILE: seconds since 1970, or nothing.
@@ -146,7 +169,7 @@ ob_snapshot_signal() {
 # cannot. A hard link appears whole or not at all; where there are none, an
 # exclusive create does.
 ob_claim() {
-	mkdir -p "$1" 2>/dev/null || return 1
+	[ -d "$1" ] || mkdir -p "$1" 2>/dev/null || return 1
 	if [ ! -e "$1/.claim" ]; then
 		ob_mine=$1/.claim.$$.tmp
 		{ printf '%s\n' "$2" >"$ob_mine"; } 2>/dev/null || return 1
@@ -164,13 +187,14 @@ ob_claim() {
 	[ "$ob_owner" = "$2" ] || return 2
 }
 
-# ob_decode: base64 on standard input to bytes on standard output.
+# ob_decode: base64 on standard input to bytes on standard output, as the last
+# process of a pipeline.
 ob_decode() {
 	if command -v base64 >/dev/null 2>&1; then
-		base64 -d
+		exec base64 -d
 	elif command -v openssl >/dev/null 2>&1; then
-		openssl base64 -d -A
+		exec openssl base64 -d -A
 	else
-		python3 -c 'import base64,sys; sys.stdout.buffer.write(base64.b64decode(sys.stdin.buffer.read()))'
+		exec python3 -c 'import base64,sys; sys.stdout.buffer.write(base64.b64decode(sys.stdin.buffer.read()))'
 	fi
 }

@@ -23,11 +23,30 @@ ob_chunk() {
 	ob_count=$((ob_size - ob_at))
 	[ "$ob_count" -le "$4" ] || ob_count=$4
 	printf '%s %s %s %s\n' "$1" "$ob_at" "$ob_size" "$ob_count"
-	if [ "$ob_count" -gt 0 ]; then
+	if [ "$ob_count" -gt 0 ] && [ "$ob_at" = 0 ]; then
+		head -c "$ob_count" "$2" 2>/dev/null
+	elif [ "$ob_count" -gt 0 ]; then
 		dd if="$2" bs=65536 skip=$((ob_at / 65536)) count=$((ob_count / 65536 + 2)) 2>/dev/null |
 			tail -c "+$((ob_at % 65536 + 1))" | head -c "$ob_count"
 	fi
 	printf '\n'
+}
+
+# ob_log_chunk: ob_chunk of the job's log, without a program for one that did not
+# grow. The stamp is made just before its size is taken: while the stamp is newer,
+# nothing was written since. A look at the disk does not rely on that, for clocks
+# go back and logs are replaced.
+ob_log_known=
+ob_log_chunk() {
+	ob_stamp=$ob_run/.pod/looked.$$
+	# shellcheck disable=SC3013
+	if [ "$ob_log_at" = "$ob_log_known" ] && [ "$ob_disk$ob_state" = 0running ] && [ "$ob_stamp" -nt "$ob_run/job.log" ]; then
+		printf 'log %s %s 0\n\n' "$ob_log_at" "$ob_log_at"
+		return
+	fi
+	{ printf '' >"$ob_stamp"; } 2>/dev/null
+	ob_chunk log "$ob_run/job.log" "$ob_log_at" "$ob_log_max"
+	ob_log_known=$ob_size
 }
 
 # ob_disk_lines: sets ob_df to "USED FREE" in KiB of the run's file system, or to
@@ -35,9 +54,9 @@ ob_chunk() {
 ob_disk_lines() {
 	ob_df=
 	ob_shared=0
-	ob_line=$(ob_bounded 5 "${OVERBRAINER_DF:-df}" -Pk "$ob_run" 2>/dev/null | tail -n 1)
+	ob_line=$(ob_bounded 5 "${OVERBRAINER_DF:-df}" -Pk "$ob_run" 2>/dev/null)
 	# shellcheck disable=SC2086
-	set -- $ob_line
+	set -- ${ob_line##*"$ob_lines"}
 	[ "$#" -ge 6 ] || return 0
 	ob_number "$3" 0
 	ob_df=$ob_n
@@ -78,7 +97,7 @@ ob_look() {
 	if [ -f "$ob_run/snapshot.request" ]; then
 		ob_chunk request "$ob_run/snapshot.request" 0 1024
 	fi
-	ob_chunk log "$ob_run/job.log" "$ob_log_at" "$ob_log_max"
+	ob_log_chunk
 	if [ -n "$ob_metrics" ]; then
 		ob_chunk metrics "$ob_run/$ob_metrics" "$ob_metrics_at" "$ob_metrics_max"
 	fi

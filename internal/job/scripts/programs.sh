@@ -3,7 +3,7 @@
 # fails with 4 where there are any: what is found missing when the results are to
 # be fetched is found too late.
 ob_lacks=0
-for ob_name in cat chmod date dd df find grep head mkdir mv rm sed sleep tail tar tr wc xargs; do
+for ob_name in cat chmod date dd df find grep head mkdir mv rm sed sleep tail tar tr wc; do
 	if ! command -v "$ob_name" >/dev/null 2>&1; then
 		ob_lacks=4
 		printf '%s\n' "$ob_name"

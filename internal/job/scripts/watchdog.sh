@@ -9,7 +9,7 @@ trap '' PIPE
 ob_root=${OVERBRAINER_POD_ROOT:-}
 ob_run=${ob_watch_dir:-$ob_root${OVERBRAINER_RUN_DIR:?}}
 pod=$ob_run/.pod
-mkdir -p "$pod" 2>/dev/null
+[ -d "$pod" ] || mkdir -p "$pod" 2>/dev/null
 
 ob_number "${OVERBRAINER_INTERVAL:-}" 60
 interval=$ob_n
@@ -45,10 +45,14 @@ case ${OVERBRAINER_KEEP_POD_SECONDS:-0} in
 	;;
 esac
 
-now() { date +%s; }
+now() {
+	ob_clock %s
+	printf '%s' "$ob_now"
+}
 
 log() {
-	ob_text="$(date -u +%Y-%m-%dT%H:%M:%SZ) watchdog: $1"
+	ob_clock %Y-%m-%dT%H:%M:%SZ
+	ob_text="$ob_now watchdog: $1"
 	printf '%s\n' "$ob_text"
 	{ printf '%s\n' "$ob_text" >>"$pod/watchdog.log"; } 2>/dev/null
 }
@@ -81,7 +85,13 @@ count_gpus() {
 	ob_list=$(ob_bounded 20 nvidia-smi -L 2>/dev/null)
 	# 124 and 137: it hung, which says nothing about how many there are.
 	case $? in 124 | 137) return 0 ;; esac
-	printf ' gpus=%s' "$(printf '%s\n' "$ob_list" | grep -c '^GPU ')"
+	ob_gpus=0
+	while read -r ob_word ob_rest; do
+		[ "$ob_word" != GPU ] || ob_gpus=$((ob_gpus + 1))
+	done <<LIST
+$ob_list
+LIST
+	printf ' gpus=%s' "$ob_gpus"
 }
 
 verdict() {
@@ -140,7 +150,8 @@ measure() {
 	if [ -n "$ob_age" ] && [ $((n - ob_age)) -lt "$du_every" ]; then
 		return 0
 	fi
-	{ : >"$pod/du.running"; } 2>/dev/null || return 0
+	# Not by ":", after which a shell ends when the file cannot be written.
+	{ printf '' >"$pod/du.running"; } 2>/dev/null || return 0
 	(
 		ob_kib=$(ob_bounded 30 "${OVERBRAINER_DU:-du}" -sk "$ob_root$OVERBRAINER_VOLUME_DIR" 2>/dev/null | {
 			read -r ob_first ob_rest || :
@@ -195,7 +206,8 @@ told_lease=0
 
 # sample: looks at everything once, before any rule is applied.
 sample() {
-	n=$(now)
+	ob_clock %s
+	n=$ob_now
 	if [ "$started" = 0 ]; then
 		if [ -e "$ob_run/job.pid" ] || [ -e "$ob_run/exit_code" ] || [ -e "$ob_run/cancelled" ]; then
 			started=1
@@ -412,7 +424,8 @@ backstop() {
 }
 
 main=$$
-own_start=$(now)
+ob_clock %s
+own_start=$ob_now
 ob_number_in "$pod/first_start" "$own_start"
 start=$ob_n
 [ "$start" -le "$own_start" ] || start=$own_start

@@ -1,18 +1,14 @@
 # shellcheck shell=sh disable=SC2154
 # The job's first process: leader of its session, keeper of its exit code.
-# Arguments: run directory, sh, PATH with the tools used here, setup (or
-# nothing), the command.
+# Arguments: run directory, the job's PATH, setup (or nothing), the command.
 ob_run=$1
-ob_sh=$2
-ob_tools=$3
-ob_setup=$4
-shift 4
+ob_job_path=$2
+ob_setup=$3
+shift 3
 cd "$ob_run" || exit 1
 # shellcheck disable=SC2034
 PWD=$ob_run
 trap '' HUP
-ob_job_path=$PATH
-PATH=$ob_tools
 ob_stat "$$"
 umask 077
 { printf '%s %s\n' "$$" "${ob_proc_start:-}" >job.pid.tmp && mv -f job.pid.tmp job.pid; } || exit 1
@@ -37,6 +33,7 @@ if [ -n "$ob_setup" ]; then
 	printf 'setup\n' >.pod/stage
 	(
 		umask 022
+		ob_sh=$(command -v sh)
 		PATH=$ob_job_path
 		exec "$ob_sh" -ec "$ob_setup"
 	)
