@@ -41,6 +41,7 @@ func TestUploadGoesOn(t *testing.T) {
 			return total, nil
 		}, 10, OK},
 		{"cut in the same place", func(int, *fakePod) (int64, error) { return 100, errCut }, 6, Failure},
+		{"changed here", func(int, *fakePod) (int64, error) { return 100, errEdited }, 1, Failure},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in(t, func(t *testing.T, w *world) {

@@ -22,6 +22,9 @@ var ErrTaken = errors.New("the run's directory on the pod belongs to another run
 // ErrLacks says that a pod's image lacks programs that a run takes.
 var ErrLacks = errors.New("the image lacks what a run takes")
 
+// errEdited says that a file was changed here between its plan and its upload.
+var errEdited = errors.New("plan again")
+
 // start arms the money, brings the inputs to the pod and starts the job. On failure the pod is still there, for the caller
 // to delete; once it returns nil the job runs and the state says so.
 func (r *runner) start() error {
@@ -71,7 +74,7 @@ func (r *runner) upload(request UploadRequest) error {
 			err = r.machine.Upload(ctx, request)
 			return there, err
 		},
-		final: func(err error) bool { return ctx.Err() != nil || errors.Is(err, ErrMismatch) },
+		final: func(err error) bool { return ctx.Err() != nil || errors.Is(err, errEdited) },
 	})
 }
 

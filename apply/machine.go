@@ -70,7 +70,12 @@ func (m *sshMachine) Upload(ctx context.Context, u UploadRequest) error {
 		files[i] = remote.File(f)
 	}
 	open := func(f remote.File) (io.ReadSeekCloser, error) { return u.Open(File(f)) }
-	return m.pod.Upload(ctx, files, open, u.Progress)
+	err := m.pod.Upload(ctx, files, open, u.Progress)
+	var edited *job.EditedError
+	if errors.As(err, &edited) {
+		err = fmt.Errorf("%w; %w", err, errEdited)
+	}
+	return err
 }
 
 func (m *sshMachine) Launch(ctx context.Context, l LaunchRequest) error {

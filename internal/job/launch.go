@@ -177,7 +177,8 @@ var reserved = []string{
 
 // Upload brings files into the run's directory, verified there before they get
 // their names. open gives a file's local content; progress, which may be nil, is
-// told bytes. Names of the protocol's own files are refused. The lease is
+// told bytes. Names of the protocol's own files are refused. The error is an
+// *EditedError where a file changed here meanwhile. The lease is
 // renewed while bytes move.
 func (p *Pod) Upload(ctx context.Context, files []remote.File, open func(remote.File) (io.ReadSeekCloser, error), progress func(done, total int64)) error {
 	for _, f := range files {
@@ -188,7 +189,7 @@ func (p *Pod) Upload(ctx context.Context, files []remote.File, open func(remote.
 	}
 	progress, stop := p.holdLease(ctx, progress)
 	defer stop()
-	return p.conn.Push(ctx, remote.Push{
+	err := p.conn.Push(ctx, remote.Push{
 		Dir:      p.dir,
 		Staging:  p.dir + "/.pod/upload",
 		Files:    files,
@@ -196,4 +197,5 @@ func (p *Pod) Upload(ctx context.Context, files []remote.File, open func(remote.
 		Progress: progress,
 		Stall:    p.Stall,
 	})
+	return edited(files, open, err)
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/pem"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -94,6 +95,13 @@ func TestOverSSH(t *testing.T) {
 	digest, size, _ := hashAll(bytes.NewReader(script))
 	files := []remote.File{{Path: "train.sh", Size: size, SHA256: digest, Exec: true}}
 	open := func(remote.File) (io.ReadSeekCloser, error) { return content{bytes.NewReader(script)}, nil }
+	var edited *EditedError
+	other := func(remote.File) (io.ReadSeekCloser, error) {
+		return content{bytes.NewReader(bytes.ToUpper(script))}, nil
+	}
+	if err := pod.Upload(t.Context(), files, other, nil); !errors.As(err, &edited) || edited.Path != "train.sh" {
+		t.Errorf("a file that was changed meanwhile: %v", err)
+	}
 	if err := pod.Upload(t.Context(), files, open, nil); err != nil {
 		t.Fatal(err)
 	}
