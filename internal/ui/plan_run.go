@@ -25,8 +25,13 @@ func (v planView) run(s, before *plan.Step) (alike bool) {
 	offers := v.plan.Offers[s.Address]
 	if before != nil && before.Run != nil && before.Action == s.Action && len(offers) > 0 &&
 		reflect.DeepEqual(offers, v.plan.Offers[before.Address]) &&
-		before.Run.Cap == s.Run.Cap && before.Run.Target.WaitForStockS == s.Run.Target.WaitForStockS && disk(before.Run.Target) == disk(s.Run.Target) && uploads(before.Run) == uploads(s.Run) && reflect.DeepEqual(before.Cost, s.Cost) {
-		v.field("placed", "like "+clean(before.Address)+", at most "+usd(s.Cost.MaxUSD))
+		before.Run.Target.WaitForStockS == s.Run.Target.WaitForStockS && disk(before.Run.Target) == disk(s.Run.Target) &&
+		uploads(before.Run) == uploads(s.Run) && bounds(before.Run) == bounds(s.Run) && reflect.DeepEqual(most(before), most(s)) {
+		text := "like " + clean(before.Address) + ", at most " + usd(s.Cost.MaxUSD)
+		if s.Cost.ExpectedUSD != nil {
+			text += ", expected " + money.USD(*s.Cost.ExpectedUSD)
+		}
+		v.field("placed", text)
 		return true
 	}
 	v.placing(s, offers)
@@ -44,6 +49,14 @@ func (v planView) run(s, before *plan.Step) (alike bool) {
 	v.field("bounds", bounds(s.Run))
 	v.field("cost", runCost(s))
 	return false
+}
+
+// most is what a run costs at most: what it is expected to cost hangs on what it
+// cost before, and is another sum for each run of a sweep.
+func most(s *plan.Step) plan.RunCost {
+	cost := s.Cost
+	cost.ExpectedUSD, cost.ExpectedBy = nil, ""
+	return cost
 }
 
 // uploads says how much goes to the pod; "" where nothing does.
