@@ -152,7 +152,7 @@ func TestASetThatIsSearchedInEachInstanceIsAList(t *testing.T) {
 // in a part that is the same in all instances.
 func TestWhatFailsInAllInstancesIsToldOnce(t *testing.T) {
 	cfg, diags := project(t, hclFile(run("r", `for_each = toset(["a", "b"])`, `env = { N = "${each.key} ${upper(parseint("7x", 10))}" }`)), Options{})
-	const want = "error overbrainer.hcl:7,44-46: invalid function argument\n  invalid value for \"number\" parameter: cannot parse \"7x\" as a base 10 integer\n"
+	const want = "error overbrainer.hcl:7,44-46: invalid function argument\n  invalid value for \"number\" parameter: cannot parse \"7x\" as a base 10 integer; in run.r[\"a\"], where each.key is \"a\", and in one more instance\n"
 	if got := string(show(diags, cfg.Dir)); got != want {
 		t.Errorf("%s", got)
 	}
