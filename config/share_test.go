@@ -183,3 +183,34 @@ func BenchmarkLoad10k(b *testing.B) {
 		})
 	}
 }
+
+// TestLateValuesAreNotKept: what hangs on runs is computed again by whoever needs
+// it, and of many runs it is large.
+func TestLateValuesAreNotKept(t *testing.T) {
+	cfg := must(t, hclFile(run("r", "count = 3"), `
+locals {
+  now   = 1
+  dirs  = run.r[*].dir
+}
+output "dirs" { value = [local.dirs, local.now, { for r in run.r : r.address => r.metrics }] }`), Options{
+		Settled: func(string, string, string) (RunResult, bool) {
+			return RunResult{ID: "x", Dir: "runs/x", State: "succeeded"}, true
+		},
+	})
+	for d := range cfg.prog.base.values {
+		if d.late {
+			t.Errorf("the value of %s is kept", d.addr())
+		}
+	}
+	for info := range cfg.prog.base.ctxs {
+		for _, d := range info.refs {
+			if d.late {
+				t.Errorf("the value of %s is kept for an expression", d.addr())
+			}
+		}
+	}
+	out, diags := cfg.EvalOutputs(nil)
+	if v := out["dirs"].Value; diags.HasErrors() || !v.IsWhollyKnown() || v.Index(cty.NumberIntVal(0)).LengthInt() != 3 {
+		t.Errorf("%#v, %v", v, diags)
+	}
+}
