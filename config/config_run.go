@@ -9,11 +9,11 @@ const Forever time.Duration = -1
 
 // Upload is one file that goes to the pod.
 type Upload struct {
-	Path   string // on the pod, relative to the run's directory
-	Source string // relative to the project, slash-separated
-	Size   int64
-	SHA256 string // hex
-	Exec   bool
+	Path   string `json:"path"`   // on the pod, relative to the run's directory
+	Source string `json:"source"` // relative to the project, slash-separated
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"` // hex
+	Exec   bool   `json:"exec,omitempty"`
 }
 
 // Snapshot is how a job is asked to save itself.

@@ -66,21 +66,47 @@ func didYouMean(name string, names []string, prefix string) string {
 }
 
 // tidy makes diagnostics fit to leave the package: without the values that
-// HCL attaches, in one voice, each once, in the order of the text.
+// HCL attaches, in one voice, each once, in the order of the text. What is wrong
+// at one place in several instances of a block is told of the first.
 func tidy(diags hcl.Diagnostics) hcl.Diagnostics {
 	seen := map[string]bool{}
 	out := make(hcl.Diagnostics, 0, len(diags))
+	faults := map[string]int{}            // of an instance, at a place
+	alike := map[string]*hcl.Diagnostic{} // by place, and which of its faults there it is
+	others := map[*hcl.Diagnostic]int{}   // instances with the same fault
 	for _, d := range diags {
 		clean := &hcl.Diagnostic{
 			Severity: d.Severity, Summary: voice(d.Summary), Detail: voice(d.Detail),
 			Subject: d.Subject, Context: d.Context,
 		}
-		key := fmt.Sprint(clean.Severity, clean.Summary, clean.Detail, clean.Subject)
+		place := fmt.Sprint(clean.Severity, clean.Summary, clean.Subject)
+		inst, of := d.Extra.(*instance)
+		key := place + clean.Detail
+		if of {
+			key += " " + inst.addr
+		}
 		if seen[key] {
 			continue
 		}
 		seen[key] = true
+		if of {
+			faults[place+inst.addr]++
+			place = fmt.Sprint(place, " ", faults[place+inst.addr])
+			if first := alike[place]; first != nil {
+				others[first]++
+				continue
+			}
+			clean.Detail = hint(clean.Detail, inst.told())
+			alike[place] = clean
+		}
 		out = append(out, clean)
+	}
+	for d, n := range others {
+		more := "one more instance"
+		if n > 1 {
+			more = fmt.Sprintf("%d more instances", n)
+		}
+		d.Detail += ", and in " + more
 	}
 	slices.SortStableFunc(out, func(a, b *hcl.Diagnostic) int {
 		if a.Subject == nil || b.Subject == nil {

@@ -94,3 +94,24 @@ func told(t *testing.T, name, section string, schema *blockSchema) {
 		told(t, name+" "+inner, section, b)
 	}
 }
+
+// TestDocumentedLists: what docs/language.md makes a long list of does.
+func TestDocumentedLists(t *testing.T) {
+	data, err := os.ReadFile("../docs/language.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, found := strings.Cut(string(data), "`range` gives at most 1,024 numbers, as in Terraform.")
+	if !found {
+		t.Fatal("the limit of range is not told")
+	}
+	_, example, _ = strings.Cut(example, "```hcl\n")
+	example, _, _ = strings.Cut(example, "```")
+	cfg := must(t, map[string]string{MainFile: example + run("a", `env = {
+    ENDS  = "${local.numbers[0]} ${local.numbers[1]} ${local.numbers[100]} ${local.numbers[9999]} ${length(local.numbers)}"
+    RANGE = "${length(range(1024))} ${can(range(1025))}"
+  }`)}, Options{})
+	if env := cfg.Run("run.a").Env; env["ENDS"] != "0 1 100 9999 10000" || env["RANGE"] != "1024 false" {
+		t.Error(env)
+	}
+}

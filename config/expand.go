@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -27,6 +28,52 @@ func (i *instance) vars() map[string]cty.Value {
 		return map[string]cty.Value{"count": cty.ObjectVal(map[string]cty.Value{"index": cty.NumberIntVal(int64(key))})}
 	}
 	return nil
+}
+
+// told says which of a block's instances it is, and by what it differs.
+func (i *instance) told() string {
+	if key, ok := i.key.(string); ok {
+		return fmt.Sprintf("in %s, where each.key is %s", i.addr, quote(key))
+	}
+	return fmt.Sprintf("in %s, where count.index is %d", i.addr, i.key)
+}
+
+// reading reads one instance of a block, whose faults tell which one it is where
+// that matters.
+func (s *session) reading(d *decl, inst *instance, read func(r *reader)) {
+	before := len(s.diags)
+	read(s.reader(d, inst))
+	if inst.key == nil {
+		return
+	}
+	for _, diag := range s.diags[before:] {
+		if diag.Subject != nil && s.p.varies(d.block.Body, *diag.Subject) {
+			diag.Extra = inst
+		}
+	}
+}
+
+// varies reports whether a place lies in what may differ between instances.
+func (p *program) varies(body *hclsyntax.Body, rng hcl.Range) bool {
+	for _, attr := range body.Attributes {
+		if info := p.info[attr.Expr]; info != nil && info.each && beginsIn(rng, attr.Expr.Range()) {
+			return true
+		}
+	}
+	for _, block := range body.Blocks {
+		if !beginsIn(rng, block.Range()) {
+			continue
+		}
+		// The blocks that a dynamic one makes differ as what it is made of.
+		made := block.Body.Attributes["for_each"]
+		return block.Type == "dynamic" && made != nil && p.varies(block.Body, made.Expr.Range()) || p.varies(block.Body, rng)
+	}
+	return false
+}
+
+// beginsIn reports whether a place begins in another.
+func beginsIn(rng, outer hcl.Range) bool {
+	return rng.Filename == outer.Filename && outer.ContainsPos(rng.Start)
 }
 
 // expand gives the instances of a block in the order of their keys. False: what

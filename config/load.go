@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // Load reads and checks a project's configuration. The Config is never nil, so
@@ -75,7 +76,16 @@ func (p *program) load(sources map[string][]byte) hcl.Diagnostics {
 	s := p.newSession(nil, nil)
 	p.base = s
 	diags = append(diags, s.bounds(s.everything)...)
+	s.forgetLate()
 	return append(diags, s.diags...)
+}
+
+// forgetLate drops what hangs on runs and volumes: every later session computes
+// that itself, and of ten thousand runs it takes a hundred megabytes.
+func (s *session) forgetLate() {
+	late := func(d *decl) bool { return d.late }
+	maps.DeleteFunc(s.values, func(d *decl, _ cty.Value) bool { return d.late })
+	maps.DeleteFunc(s.ctxs, func(info *exprInfo, _ *hcl.EvalContext) bool { return slices.ContainsFunc(info.refs, late) })
 }
 
 // everything evaluates all blocks, each after what it refers to.

@@ -39,12 +39,11 @@ func (s *session) runBlock(d *decl) {
 	ranges := attrRanges(d.block.Body)
 	order := s.dependsOn(d)
 	for _, inst := range instances {
-		r := s.reader(d, inst)
 		ri := &runInstance{inst: inst, run: &Run{
 			Address: inst.addr, Name: d.name, Key: inst.key, Range: d.rng, AttrRanges: ranges,
 			DependsOn: slices.Clone(order),
 		}}
-		s.readRun(r, ri, len(instances))
+		s.reading(d, inst, func(r *reader) { s.readRun(r, ri, len(instances)) })
 		s.p.runs[d] = append(s.p.runs[d], ri)
 		s.p.cfg.Runs = append(s.p.cfg.Runs, ri.run)
 	}

@@ -152,7 +152,7 @@ func TestASetThatIsSearchedInEachInstanceIsAList(t *testing.T) {
 // in a part that is the same in all instances.
 func TestWhatFailsInAllInstancesIsToldOnce(t *testing.T) {
 	cfg, diags := project(t, hclFile(run("r", `for_each = toset(["a", "b"])`, `env = { N = "${each.key} ${upper(parseint("7x", 10))}" }`)), Options{})
-	const want = "error overbrainer.hcl:7,44-46: invalid function argument\n  invalid value for \"number\" parameter: cannot parse \"7x\" as a base 10 integer\n"
+	const want = "error overbrainer.hcl:7,44-46: invalid function argument\n  invalid value for \"number\" parameter: cannot parse \"7x\" as a base 10 integer; in run.r[\"a\"], where each.key is \"a\", and in one more instance\n"
 	if got := string(show(diags, cfg.Dir)); got != want {
 		t.Errorf("%s", got)
 	}
@@ -181,5 +181,36 @@ func BenchmarkLoad10k(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestLateValuesAreNotKept: what hangs on runs is computed again by whoever needs
+// it, and of many runs it is large.
+func TestLateValuesAreNotKept(t *testing.T) {
+	cfg := must(t, hclFile(run("r", "count = 3"), `
+locals {
+  now   = 1
+  dirs  = run.r[*].dir
+}
+output "dirs" { value = [local.dirs, local.now, { for r in run.r : r.address => r.metrics }] }`), Options{
+		Settled: func(string, string, string) (RunResult, bool) {
+			return RunResult{ID: "x", Dir: "runs/x", State: "succeeded"}, true
+		},
+	})
+	for d := range cfg.prog.base.values {
+		if d.late {
+			t.Errorf("the value of %s is kept", d.addr())
+		}
+	}
+	for info := range cfg.prog.base.ctxs {
+		for _, d := range info.refs {
+			if d.late {
+				t.Errorf("the value of %s is kept for an expression", d.addr())
+			}
+		}
+	}
+	out, diags := cfg.EvalOutputs(nil)
+	if v := out["dirs"].Value; diags.HasErrors() || !v.IsWhollyKnown() || v.Index(cty.NumberIntVal(0)).LengthInt() != 3 {
+		t.Errorf("%#v, %v", v, diags)
 	}
 }

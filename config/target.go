@@ -29,10 +29,11 @@ func (s *session) targetBlock(d *decl) {
 	}
 	ranges := attrRanges(d.block.Body)
 	for _, inst := range instances {
-		r := s.reader(d, inst)
-		r.failed = !ok
 		t := &Target{Address: inst.addr, Block: d.name, Key: inst.key, Provider: provider, Range: d.rng, AttrRanges: ranges}
-		s.readTarget(r, t)
+		s.reading(d, inst, func(r *reader) {
+			r.failed = !ok
+			s.readTarget(r, t)
+		})
 		s.p.targets[d] = append(s.p.targets[d], t)
 		s.p.cfg.Targets[t.Address] = t
 	}

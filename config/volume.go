@@ -22,10 +22,11 @@ func (s *session) volumeBlock(d *decl) {
 	}
 	ranges := attrRanges(d.block.Body)
 	for _, inst := range instances {
-		r := s.reader(d, inst)
-		r.failed = !ok
 		v := &Volume{Address: inst.addr, Block: d.name, Key: inst.key, Provider: provider, Range: d.rng, AttrRanges: ranges}
-		s.readVolume(r, v)
+		s.reading(d, inst, func(r *reader) {
+			r.failed = !ok
+			s.readVolume(r, v)
+		})
 		s.p.volumes[d] = append(s.p.volumes[d], v)
 		s.p.cfg.Volumes[v.Address] = v
 	}

@@ -15,14 +15,40 @@ import (
 )
 
 const (
-	fileFormat  = "overbrainer plan"
-	fileVersion = 1
+	fileFormat = "overbrainer plan"
+	// fileVersion is 2 since lists of uploads are apart from the runs.
+	fileVersion = 2
 	// fileStart is how every plan file begins.
 	fileStart = `{"format":"` + fileFormat + `"`
 	fileEnd   = "}\n"
-	// mostFile is how large a plan file may be.
-	mostFile = 512 << 20
 )
+
+// mostFile is how large a plan file may be, in bytes; tests set it.
+var mostFile int64 = 512 << 20
+
+// tooLarge says of a plan file of so many bytes that it may not have them; nil
+// where it may.
+func tooLarge(size int64) error {
+	if size <= mostFile {
+		return nil
+	}
+	const mb = 1_000_000
+	return fmt.Errorf("it has %d MB, and may have at most %d MB; plan fewer runs at once with -target, or upload fewer files", (size+mb-1)/mb, mostFile/mb)
+}
+
+// counter counts what is written, and passes on no more than a plan file may
+// have.
+type counter struct {
+	io.Writer
+	n int64
+}
+
+func (c *counter) Write(data []byte) (int, error) {
+	if c.n += int64(len(data)); c.n > mostFile {
+		return len(data), nil
+	}
+	return c.Writer.Write(data)
+}
 
 // fileHead is what a plan file begins with: what it is, and the SHA-256 in hex
 // of all the rest.
@@ -33,7 +59,7 @@ type fileHead struct {
 	Digest             string `json:"digest"`
 }
 
-// text is everything before the body, which is a File.
+// text is everything before the body, which is a savedFile.
 func (h fileHead) text() ([]byte, error) {
 	data, err := oneLine(h)
 	return append(bytes.TrimSuffix(data, []byte("}")), `,"body":`...), err
@@ -74,14 +100,18 @@ func (f *File) write(out *os.File) error {
 	if err != nil {
 		return err
 	}
-	if _, err := out.Write(text); err != nil {
+	counted := &counter{Writer: out}
+	if _, err := counted.Write(text); err != nil {
 		return err
 	}
 	sum := h.sum()
-	if err := stream(io.MultiWriter(out, sum), f, false); err != nil {
+	if err := stream(io.MultiWriter(counted, sum), f.saved(), false); err != nil {
 		return err
 	}
-	if _, err := out.WriteString(fileEnd); err != nil {
+	if _, err := io.WriteString(counted, fileEnd); err != nil {
+		return err
+	}
+	if err := tooLarge(counted.n); err != nil {
 		return err
 	}
 	h.Digest = hex.EncodeToString(sum.Sum(nil))
@@ -95,7 +125,7 @@ func (f *File) write(out *os.File) error {
 // FileError says that a plan file cannot be used as it is.
 type FileError struct {
 	Path string
-	// Code: unreadable, not_a_plan, damaged, other_format.
+	// Code: unreadable, not_a_plan, damaged, other_format, too_large.
 	Code string
 	Err  error
 }
@@ -121,7 +151,13 @@ func ReadFile(path string) (*File, error) {
 	defer func() { _ = in.Close() }()
 	var data bytes.Buffer
 	if info, err := in.Stat(); err == nil {
-		data.Grow(int(min(info.Size(), mostFile)) + bytes.MinRead)
+		if err := tooLarge(info.Size()); err != nil {
+			if is, _ := IsFile(path); !is {
+				return nil, &FileError{Path: path, Code: "not_a_plan"}
+			}
+			return nil, &FileError{Path: path, Code: "too_large", Err: err}
+		}
+		data.Grow(int(info.Size()) + bytes.MinRead)
 	}
 	if _, err := data.ReadFrom(io.LimitReader(in, mostFile+1)); err != nil {
 		return nil, &FileError{Path: path, Code: "unreadable", Err: err}
@@ -131,8 +167,8 @@ func ReadFile(path string) (*File, error) {
 
 // DecodeFile reads a plan file's bytes; every one of them counts.
 func DecodeFile(path string, data []byte) (*File, error) {
-	if len(data) > mostFile {
-		return nil, &FileError{Path: path, Code: "not_a_plan"}
+	if err := tooLarge(int64(len(data))); err != nil {
+		return nil, &FileError{Path: path, Code: "too_large", Err: err}
 	}
 	var h fileHead
 	if err := json.Unmarshal(data, &h); err != nil {
@@ -151,11 +187,14 @@ func DecodeFile(path string, data []byte) (*File, error) {
 	if err != nil {
 		return nil, &FileError{Path: path, Code: "damaged", Err: err}
 	}
-	f := &File{}
-	if err := json.Unmarshal(body, f); err != nil || f.Plan == nil {
+	saved := savedFile{File: &File{}}
+	if err := json.Unmarshal(body, &saved); err != nil || saved.Plan == nil {
 		return nil, &FileError{Path: path, Code: "damaged", Err: err}
 	}
-	return f, nil
+	if err := saved.restore(); err != nil {
+		return nil, &FileError{Path: path, Code: "damaged", Err: err}
+	}
+	return saved.File, nil
 }
 
 // bodyOf gives the body of a file with this head: nothing else may stand in it,

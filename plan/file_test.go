@@ -2,8 +2,10 @@ package plan
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -108,6 +110,102 @@ func TestEveryByteOfAPlanFileCounts(t *testing.T) {
 	check("a state", []byte(`{"version":1}`))
 	if _, err := ReadFile(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "none") {
 		t.Errorf("missing: %v", err)
+	}
+}
+
+// sweep is a plan of n runs that upload the same files.
+func sweep(t *testing.T, n int) *project {
+	hcl := strings.Replace(base, `run "train" {`, fmt.Sprintf("run \"train\" {\n  count = %d", n), 1)
+	hcl = strings.Replace(hcl, "run.train.cost_usd", "1", 1)
+	p := newProject(t, strings.Replace(hcl, `["train.py"]`, `["train.py", "data/**"]`, 1))
+	for i := range 50 {
+		p.write(fmt.Sprintf("data/%02d", i), "x")
+	}
+	return p
+}
+
+// A list of uploads that many runs share is in a plan file once, and in memory,
+// before and after; the plan and its JSON are the same.
+func TestPlanFileHasAListOfUploadsOnce(t *testing.T) {
+	path, f := saved(t, sweep(t, 20))
+	runs := f.Plan.Steps
+	if n := len(runs[0].Run.Uploads); n != 51 || &runs[0].Run.Uploads[0] != &runs[19].Run.Uploads[0] {
+		t.Fatalf("%d uploads, or each run has them for itself", n)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(data, []byte(`"source":"data/07"`)); n != 1 {
+		t.Errorf("a file is named %d times", n)
+	}
+	back, err := ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(written(t, f.Plan), written(t, back.Plan)) || bytes.Count(written(t, f.Plan), []byte(`"source":"data/07"`)) != 20 {
+		t.Error("the plan changed")
+	}
+	if runs := back.Plan.Steps; &runs[0].Run.Uploads[0] != &runs[19].Run.Uploads[0] {
+		t.Error("each run that was read has its uploads for itself")
+	}
+
+	// The first version had the lists in the runs.
+	first := fileHead{Format: fileFormat, FormatVersion: 1, OverbrainerVersion: f.Plan.OverbrainerVersion}
+	body, err := oneLine(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := first.sum()
+	sum.Write(body)
+	first.Digest = hex.EncodeToString(sum.Sum(nil))
+	text, err := first.text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := DecodeFile("p", []byte(string(text)+string(body)+fileEnd))
+	if err != nil || !bytes.Equal(written(t, f.Plan), written(t, old.Plan)) {
+		t.Errorf("a file of version 1: %v", err)
+	}
+	for _, wrong := range []savedFile{{UploadsOf: []int{1}}, {UploadsOf: []int{-1}}, {Uploads: make([][]Upload, 1), UploadsOf: []int{0, 1}}} {
+		wrong.File = &File{Plan: &Plan{Steps: []*Step{{Run: &RunSpec{}}}}}
+		if wrong.restore() == nil {
+			t.Errorf("%v of %d lists", wrong.UploadsOf, len(wrong.Uploads))
+		}
+	}
+}
+
+// What is too large to be read is not written, and either says how large it may be.
+func TestPlanFileThatIsTooLarge(t *testing.T) {
+	path, f := saved(t, newProject(t, base))
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := mostFile
+	t.Cleanup(func() { mostFile = whole })
+	other := filepath.Join(t.TempDir(), "p")
+	if mostFile = info.Size(); WriteFile(other, f) != nil {
+		t.Error("one of just the size that is allowed is refused")
+	}
+	if _, err := ReadFile(other); err != nil {
+		t.Error(err)
+	}
+	const words = "it has 1 MB, and may have at most 0 MB; plan fewer runs at once with -target, or upload fewer files"
+	mostFile--
+	empty := t.TempDir()
+	err = WriteFile(filepath.Join(empty, "p"), f)
+	if left, _ := os.ReadDir(empty); err == nil || err.Error() != "the plan cannot be saved: "+words || len(left) > 0 {
+		t.Errorf("%v, and %v is left", err, left)
+	}
+	if _, err := ReadFile(path); err == nil || err.Error() != "plan file "+path+": "+words {
+		t.Error(err)
+	}
+	if err := os.WriteFile(path, make([]byte, info.Size()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadFile(path); err == nil || err.Error() != path+" is no plan file" {
+		t.Error(err)
 	}
 }
 

@@ -19,16 +19,16 @@ func RunSpecOf(run *config.Run) RunSpec {
 		Outputs: run.Outputs, AllowEmpty: run.AllowEmpty, Metrics: run.Metrics, MetricsRequired: run.MetricsSet,
 		KeepPodS: seconds(run.KeepPod), PreventDestroy: run.Lifecycle.PreventDestroy,
 		Fingerprint: run.Fingerprint, Inputs: publicInputs(run), Late: run.Late, Where: where(run.Range), Try: 1,
-		Uploads: make([]Upload, 0, len(run.Uploads)),
+		Uploads: run.Uploads,
+	}
+	if spec.Uploads == nil {
+		spec.Uploads = []Upload{}
 	}
 	if spec.Outputs == nil {
 		spec.Outputs = []string{}
 	}
 	if spec.Command == nil {
 		spec.Command = []string{}
-	}
-	for _, u := range run.Uploads {
-		spec.Uploads = append(spec.Uploads, Upload{Path: u.Path, Source: u.Source, Size: u.Size, SHA256: u.SHA256, Exec: u.Exec})
 	}
 	if len(run.Secrets) > 0 {
 		spec.Secrets = map[string]SecretSpec{}

@@ -9,6 +9,8 @@ package plan
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/overbrainer/overbrainer/config"
 )
 
 // FormatVersion is that of the JSON form. A minor bump only adds.
@@ -206,14 +208,9 @@ type SecretSpec struct {
 	Command []string `json:"command,omitempty"`
 }
 
-// Upload is one file that goes to the pod.
-type Upload struct {
-	Path   string `json:"path"`   // on the pod, relative to the run's directory
-	Source string `json:"source"` // relative to the project, slash-separated
-	Size   int64  `json:"size"`
-	SHA256 string `json:"sha256"`
-	Exec   bool   `json:"exec,omitempty"`
-}
+// Upload is one file that goes to the pod. Runs with the same upload share one
+// list, as they do in the configuration.
+type Upload = config.Upload
 
 // SnapshotSpec is how the job is asked to save itself.
 type SnapshotSpec struct {

@@ -22,6 +22,9 @@ type lacking struct {
 	why    error
 }
 
+// neededBy names the runs, which may be thousands.
+func (l lacking) neededBy() string { return "needed by " + ui.List(l.runs, 3) }
+
 // lackingSecrets looks whether the secrets that a plan's launches need can be
 // read here. No value is kept, and no command is run.
 func (a *app) lackingSecrets(pl *plan.Plan) []lacking {
@@ -33,7 +36,7 @@ func (a *app) lackingSecrets(pl *plan.Plan) []lacking {
 		}
 		for _, spec := range step.Run.Secrets {
 			i := slices.IndexFunc(out, func(l lacking) bool { return l.secret == spec.Name })
-			if i >= 0 && !slices.Contains(out[i].runs, step.Address) {
+			if i >= 0 && out[i].runs[len(out[i].runs)-1] != step.Address {
 				out[i].runs = append(out[i].runs, step.Address)
 			}
 			if i >= 0 || fine[spec.Name] {
@@ -55,7 +58,7 @@ func (a *app) lackingSecrets(pl *plan.Plan) []lacking {
 func (a *app) requireSecrets(pl *plan.Plan) error {
 	for _, l := range a.lackingSecrets(pl) {
 		return &problem{code: "secret", address: l.runs[0], message: l.why.Error(),
-			hint: fmt.Sprintf("%s needs it; nothing was created", strings.Join(l.runs, ", "))}
+			hint: l.neededBy() + "; nothing was created"}
 	}
 	return nil
 }
@@ -65,7 +68,7 @@ func (p *project) warnSecrets(pl *plan.Plan) {
 	var diags hcl.Diagnostics
 	for _, l := range p.app.lackingSecrets(pl) {
 		d := &hcl.Diagnostic{Severity: hcl.DiagWarning, Summary: "a secret is not there, where this is planned",
-			Detail: fmt.Sprintf("%v. %s needs it: apply begins nothing without it.", l.why, strings.Join(l.runs, ", "))}
+			Detail: fmt.Sprintf("%v. It is %s: apply begins nothing without it.", l.why, l.neededBy())}
 		if block := p.cfg.Secrets[l.secret]; block != nil {
 			d.Subject = &block.Range
 		}

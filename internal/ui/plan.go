@@ -126,7 +126,7 @@ func (v planView) step(s, before *plan.Step) (alike bool) {
 	}
 	v.field("because", clean(s.Reason))
 	if len(s.ChangedInputs) > 0 {
-		v.field("changed", clean(list(s.ChangedInputs, 6)))
+		v.field("changed", clean(List(s.ChangedInputs, 6)))
 	}
 	if s.Run != nil {
 		alike = v.run(s, before)
@@ -172,8 +172,8 @@ func (v planView) field(name, text string) {
 	}
 }
 
-// list joins names, telling how many were left out.
-func list(names []string, most int) string {
+// List joins names, telling how many were left out.
+func List(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")
 	}

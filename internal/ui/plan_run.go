@@ -16,17 +16,22 @@ import (
 func (v planView) run(s, before *plan.Step) (alike bool) {
 	later := slices.DeleteFunc(slices.Clone(s.Run.Late), func(part string) bool { return slices.Contains(s.Run.Sensitive, part) })
 	if len(later) > 0 {
-		v.field("later", "known when other runs have ended: "+clean(list(later, 8)))
+		v.field("later", "known when other runs have ended: "+clean(List(later, 8)))
 	}
-	v.field("sensitive", clean(list(s.Run.Sensitive, 8)))
+	v.field("sensitive", clean(List(s.Run.Sensitive, 8)))
 	if len(s.DependsOn) > 0 {
-		v.field("after", clean(list(s.DependsOn, 4)))
+		v.field("after", clean(List(s.DependsOn, 4)))
 	}
 	offers := v.plan.Offers[s.Address]
 	if before != nil && before.Run != nil && before.Action == s.Action && len(offers) > 0 &&
 		reflect.DeepEqual(offers, v.plan.Offers[before.Address]) &&
-		before.Run.Cap == s.Run.Cap && before.Run.Target.WaitForStockS == s.Run.Target.WaitForStockS && disk(before.Run.Target) == disk(s.Run.Target) && uploads(before.Run) == uploads(s.Run) && reflect.DeepEqual(before.Cost, s.Cost) {
-		v.field("placed", "like "+clean(before.Address)+", at most "+usd(s.Cost.MaxUSD))
+		before.Run.Target.WaitForStockS == s.Run.Target.WaitForStockS && disk(before.Run.Target) == disk(s.Run.Target) &&
+		uploads(before.Run) == uploads(s.Run) && bounds(before.Run) == bounds(s.Run) && reflect.DeepEqual(most(before), most(s)) {
+		text := "like " + clean(before.Address) + ", at most " + usd(s.Cost.MaxUSD)
+		if s.Cost.ExpectedUSD != nil {
+			text += ", expected " + money.USD(*s.Cost.ExpectedUSD)
+		}
+		v.field("placed", text)
 		return true
 	}
 	v.placing(s, offers)
@@ -44,6 +49,14 @@ func (v planView) run(s, before *plan.Step) (alike bool) {
 	v.field("bounds", bounds(s.Run))
 	v.field("cost", runCost(s))
 	return false
+}
+
+// most is what a run costs at most: what it is expected to cost hangs on what it
+// cost before, and is another sum for each run of a sweep.
+func most(s *plan.Step) plan.RunCost {
+	cost := s.Cost
+	cost.ExpectedUSD, cost.ExpectedBy = nil, ""
+	return cost
 }
 
 // uploads says how much goes to the pod; "" where nothing does.
@@ -96,7 +109,7 @@ func (v planView) placing(s *plan.Step, offers []plan.Offer) {
 		next = append(next, clean(o.GPUType)+" "+price(o.PriceUSD))
 	}
 	if len(next) > 0 {
-		v.field("else", list(next, 3))
+		v.field("else", List(next, 3))
 	} else {
 		v.field("else", "nothing: "+nothingElse(s.Run.Target))
 	}
@@ -128,7 +141,7 @@ func disk(t plan.TargetSpec) string {
 // where names the places that an offer is bound to.
 func where(o plan.Offer) string {
 	if len(o.DataCenters) > 0 {
-		return clean(list(o.DataCenters, 3))
+		return clean(List(o.DataCenters, 3))
 	}
 	var in []string
 	for _, p := range o.Places {
@@ -137,7 +150,7 @@ func where(o plan.Offer) string {
 		}
 	}
 	if len(in) > 0 {
-		return "any data center (in stock in " + clean(list(in, 3)) + ")"
+		return "any data center (in stock in " + clean(List(in, 3)) + ")"
 	}
 	return "any data center"
 }

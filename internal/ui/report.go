@@ -88,6 +88,8 @@ type chartDoc struct {
 	Name                   string
 	Low, High, First, Last string
 	Lines                  []lineDoc
+	// More runs have this curve than are drawn.
+	More int
 }
 
 type lineDoc struct {
@@ -97,12 +99,15 @@ type lineDoc struct {
 // colors that are told apart in light and dark, and by most eyes.
 var colors = strings.Fields("#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #8a6d00 #666666")
 
+// dashes is how many ways there are to break a line.
+const dashes = 16
+
 func colorOf(i int) string { return colors[i%len(colors)] }
 
 // dashOf is how the line of a run is broken, as in SVG: those of the same colour
-// have one dot more for each run of it before.
+// have one dot more for each run of it before, until all dashes are in use.
 func dashOf(i int) string {
-	dots := i / len(colors)
+	dots := i / len(colors) % dashes
 	if dots == 0 {
 		return "none"
 	}
@@ -248,31 +253,42 @@ const (
 	maxPoints   = 1000
 )
 
+// maxCurves is how many runs one chart shows: more would be drawn alike, and a
+// page of thousands of curves shows nothing but its own size.
+var maxCurves = dashes * len(colors)
+
 func chartOf(name string, runs []ReportRun) chartDoc {
+	doc := chartDoc{Name: clean(name)}
+	var drawn []int // of runs
+	for i, r := range runs {
+		switch {
+		case len(r.Series[name]) == 0:
+		case len(drawn) < maxCurves:
+			drawn = append(drawn, i)
+		default:
+			doc.More++
+		}
+	}
 	lowX, highX, lowY, highY := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
-	for _, r := range runs {
-		for _, p := range r.Series[name] {
+	for _, i := range drawn {
+		for _, p := range runs[i].Series[name] {
 			lowX, highX = math.Min(lowX, p.Step), math.Max(highX, p.Step)
 			lowY, highY = math.Min(lowY, p.Value), math.Max(highY, p.Value)
 		}
 	}
-	doc := chartDoc{Name: clean(name), Low: number(lowY), High: number(highY), First: number(lowX), Last: number(highX)}
+	doc.Low, doc.High, doc.First, doc.Last = number(lowY), number(highY), number(lowX), number(highX)
 	scale := func(v, low, high, size float64) float64 {
 		if high <= low {
 			return size / 2
 		}
 		return (v - low) / (high - low) * size
 	}
-	for i, r := range runs {
-		points := thin(r.Series[name], maxPoints)
-		if len(points) == 0 {
-			continue
-		}
+	for _, i := range drawn {
 		var b strings.Builder
-		for _, p := range points {
+		for _, p := range thin(runs[i].Series[name], maxPoints) {
 			fmt.Fprintf(&b, "%.1f,%.1f ", scale(p.Step, lowX, highX, chartWidth), chartHeight-scale(p.Value, lowY, highY, chartHeight))
 		}
-		doc.Lines = append(doc.Lines, lineDoc{Color: colorOf(i), Dash: dashOf(i), Points: strings.TrimSpace(b.String()), Address: clean(r.Address)})
+		doc.Lines = append(doc.Lines, lineDoc{Color: colorOf(i), Dash: dashOf(i), Points: strings.TrimSpace(b.String()), Address: clean(runs[i].Address)})
 	}
 	return doc
 }

@@ -27,7 +27,7 @@ func sweepOf(n int) []ReportRun {
 // TestReportTellsCurvesApart: of many runs no two are drawn alike, and the legend
 // shows each as it is drawn.
 func TestReportTellsCurvesApart(t *testing.T) {
-	const runs = 40
+	runs := maxCurves
 	var page bytes.Buffer
 	if err := Report(&page, "Runs", sweepOf(runs), time.Unix(0, 0)); err != nil {
 		t.Fatal(err)
@@ -44,5 +44,30 @@ func TestReportTellsCurvesApart(t *testing.T) {
 	}
 	if len(drawn) != runs {
 		t.Errorf("%d curves", len(drawn))
+	}
+}
+
+// TestReportOfManyRunsGrowsNoFasterThanThey: a run takes the same on a page of
+// thousands, and what is not drawn is said.
+func TestReportOfManyRunsGrowsNoFasterThanThey(t *testing.T) {
+	page := func(n int) string {
+		var b bytes.Buffer
+		if err := Report(&b, "Runs", sweepOf(n), time.Unix(0, 0)); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	two, four := page(2000), page(4000)
+	if len(four) > 2*len(two) {
+		t.Errorf("2,000 runs take %d bytes, 4,000 take %d", len(two), len(four))
+	}
+	if n := strings.Count(four, "<polyline "); n != maxCurves {
+		t.Errorf("%d curves are drawn", n)
+	}
+	if said := fmt.Sprintf("The first %d are drawn; %d more have this curve.", maxCurves, 4000-maxCurves); !strings.Contains(four, said) {
+		t.Errorf("nowhere it says %q", said)
+	}
+	if few := page(maxCurves); strings.Contains(few, "more have this curve") || strings.Count(few, "<polyline ") != maxCurves {
+		t.Error("a page that draws all of its curves tells of more")
 	}
 }

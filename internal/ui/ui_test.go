@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -320,6 +321,38 @@ func TestPlanTellsHiddenFromLateAndWhatMemoryIsFor(t *testing.T) {
 	md := Markdown(p)
 	if n := strings.Count(md, "`target.gpu` needs at least 21 GB of VRAM, estimated: 20.4 GB for Qwen/Qwen3-4B (weights 8.1, "); n != 1 {
 		t.Errorf("%d estimates in\n%s", n, md)
+	}
+}
+
+// Runs that run again have each cost something else before, which is no reason to
+// show in full again where they are placed; what they may cost at most is.
+func TestPlanOfRerunsTellsWhatIsAlikeOnce(t *testing.T) {
+	p := &plan.Plan{Applyable: true, Offers: map[string][]plan.Offer{}}
+	for i, most := range []float64{2, 2, 2, 3} {
+		address, expected := fmt.Sprintf("run.sft[%d]", i), 0.25*float64(i+1)
+		p.Steps = append(p.Steps, &plan.Step{
+			Address: address, Type: "run", Action: plan.Rerun, Run: &plan.RunSpec{Cap: plan.CapSpec{Address: "cap.c", MaxHours: 1}},
+			Cost: plan.RunCost{MaxUSD: &most, ExpectedUSD: &expected, ExpectedBy: fmt.Sprintf("run sft-%d", i)},
+		})
+		p.Offers[address] = []plan.Offer{{GPUType: "NVIDIA A40", VRAMGB: 48, Cloud: "secure", Stock: "high", Chosen: true}}
+	}
+	p.Steps[2].Run.KeepPodS = 3600
+	p.Steps[3].Run.KeepPodS = 3600
+	var b bytes.Buffer
+	if err := Plan(&b, p, Look{Width: 200}); err != nil {
+		t.Fatal(err)
+	}
+	out := b.String()
+	for part, times := range map[string]int{
+		"cost       at most $2.00, expected $0.25 (by run sft-0)\n":   1,
+		"placed     like run.sft[0], at most $2.00, expected $0.50\n": 1,
+		"the pod stays 1h after the end":                              2,
+		"cost       at most $2.00, expected $0.75 (by run sft-2)\n":   1,
+		"cost       at most $3.00, expected $1.00 (by run sft-3)\n":   1,
+	} {
+		if n := strings.Count(out, part); n != times {
+			t.Errorf("%q stands there %d times, not %d, in\n%s", part, n, times, out)
+		}
 	}
 }
 
