@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/job"
 	"github.com/overbrainer/overbrainer/internal/remote"
 	"github.com/overbrainer/overbrainer/internal/remote/remotetest"
 )
@@ -85,6 +86,20 @@ func pull(ctx context.Context, c *remote.Client, s *site, target string) error {
 	return c.Pull(ctx, remote.Pull{Dir: s.dir, Files: s.files, Dest: target})
 }
 
+// collect brings a load home as the results of a job: listed and hashed on the pod,
+// moved, looked at once more, compared here, made durable and put in their places.
+func collect(ctx context.Context, c *remote.Client, s *site, target string) error {
+	const launched = ".pod/launch" // what a job's start leaves
+	if err := os.MkdirAll(filepath.Join(s.dir, ".pod"), 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, launched), nil, 0o600); err != nil {
+		return err
+	}
+	_, err := job.At(c, "", s.dir).Collect(ctx, job.Collect{Dir: target, Globs: []string{"**"}})
+	return err
+}
+
 // into times one transfer into a new directory, which is removed after it; one
 // of many files stays to the topic's end, because ext4 looks at each file that
 // was deleted in the last seconds before it makes a new one.
@@ -108,10 +123,11 @@ func (b *bench) into(files int, transfer func(target string) error) func() usage
 func (b *bench) move(l remotetest.Load, goals []string) {
 	s := b.site(l, l.Delay > 0)
 	c := b.dial(s)
-	names := []string{"up/ours", "down/ours"}
+	names := []string{"up/ours", "down/ours", "down/results"}
 	things := []func() usage{
 		b.into(l.Count, func(target string) error { return push(b.ctx, c, s, target) }),
 		b.into(l.Count, func(target string) error { return pull(b.ctx, c, s, target) }),
+		b.into(l.Count, func(target string) error { return collect(b.ctx, c, s, target) }),
 	}
 	for _, p := range l.Peers(s.server, s.port()) {
 		_, program, _ := strings.Cut(p.Name, "/")
@@ -147,6 +163,10 @@ func (b *bench) shown(l remotetest.Load, runs int, names []string, took map[stri
 		switch direction {
 		case "up":
 			rows = append(rows, append(append([]string{program}, cell("up", program)...), cell("down", program)...))
+		case "down":
+			if program == "results" {
+				rows = append(rows, append([]string{"ours, as a job's results", "", ""}, cell("down", program)...))
+			}
 		case "hash":
 			rows = append(rows, []string{program + " alone", show(took[name]), fmt.Sprintf("%.2f", ratio(took[name], took["up/ours"])), "", ""})
 		}

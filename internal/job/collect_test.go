@@ -1,14 +1,17 @@
 package job
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -479,6 +482,48 @@ func TestCollectSeesEveryWrite(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestCollectMany: more files than are made durable one by one; one that is wrong
+// keeps all from having their names, and the next try only fetches that.
+func TestCollectMany(t *testing.T) {
+	m := machine{name: "dash", sh: need(t, "dash"), path: os.Getenv("PATH")}
+	p, c := results(t, m)
+	for i := range 3 * syncEach {
+		p.put(fmt.Sprintf("output/many/%03d", i), strconv.Itoa(i))
+	}
+	bad := filepath.Join(c.Dir, partial, "output/many/100")
+	p.conn.after = func(remote.Pull) {
+		if err := os.WriteFile(bad, []byte("1O0"), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	var diff *DiffError
+	if _, err := p.Collect(t.Context(), c); !errors.As(err, &diff) || !slices.Equal(diff.Changed, []string{"output/many/100"}) {
+		t.Fatalf("%v", err)
+	}
+	if _, err := os.Stat(filepath.Join(c.Dir, "output")); err == nil {
+		t.Error("results have their names")
+	}
+	p.conn.after = nil
+	if _, err := p.Collect(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 * syncEach {
+		name := filepath.Join(c.Dir, fmt.Sprintf("output/many/%03d", i))
+		info, err := os.Stat(name)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Fatalf("%v %v", info, err)
+		}
+		if got, _ := os.ReadFile(name); string(got) != strconv.Itoa(i) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := each(ctx, 1000, func(int) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
 }
 
 // TestTakenNamesComeHomeElsewhere: a result that is named like one of our own

@@ -1,14 +1,18 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/overbrainer/overbrainer/internal/remote"
 )
@@ -64,16 +68,19 @@ func (e *DiffError) Error() string {
 // missing gives the files that do not lie in their final places yet with the
 // right content.
 func (h *home) missing(ctx context.Context, files []remote.File) ([]remote.File, error) {
+	here := make([]bool, len(files))
+	err := each(ctx, len(files), func(i int) (err error) {
+		if here[i], err = h.holds(h.root, files[i]); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	var todo []remote.File
-	for _, f := range files {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		ok, err := h.holds(h.root, f)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		if !ok {
+	for i, f := range files {
+		if !here[i] {
 			todo = append(todo, f)
 		}
 	}
@@ -145,30 +152,37 @@ func paths(files []remote.File) map[string]bool {
 }
 
 // verify compares the staging directory with the list: none missing, none
-// different, none too many. Each file is made durable and private.
+// different, none too many. Each file is made private, and all are made durable.
 func (h *home) verify(ctx context.Context, files []remote.File) error {
-	var diff DiffError
-	for _, f := range files {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		ok, err := h.holds(h.stage, f)
+	words := make([]string, len(files)) // "": it is right
+	err := each(ctx, len(files), func(i int) error {
+		ok, err := h.holds(h.stage, files[i])
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			diff.Missing = append(diff.Missing, f.Path)
-			continue
+			words[i] = "missing"
 		case err != nil:
 			return err
 		case !ok:
-			diff.Changed = append(diff.Changed, f.Path)
-			continue
+			words[i] = "changed"
+		default:
+			return h.hide(files[i])
 		}
-		if err := h.secure(f); err != nil {
-			return err
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var diff DiffError
+	for i, f := range files {
+		switch words[i] {
+		case "missing":
+			diff.Missing = append(diff.Missing, f.Path)
+		case "changed":
+			diff.Changed = append(diff.Changed, f.Path)
 		}
 	}
 	listed := paths(files)
-	err := fs.WalkDir(h.stage.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(h.stage.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -186,24 +200,48 @@ func (h *home) verify(ctx context.Context, files []remote.File) error {
 	if len(diff.Missing)+len(diff.Changed)+len(diff.Extra) > 0 {
 		return &diff
 	}
-	return nil
+	return h.keep(ctx, files)
 }
 
-// secure makes a staged file durable, and private whatever the umask.
-func (h *home) secure(f remote.File) error {
+// each calls do for 0 to n-1, several at once, until one fails.
+func each(ctx context.Context, n int, do func(i int) error) error {
+	g, inner := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := 0; i < n && inner.Err() == nil; i++ {
+		g.Go(func() error { return do(i) })
+	}
+	return cmp.Or(g.Wait(), ctx.Err())
+}
+
+// hide makes a staged file private, whatever the umask.
+func (h *home) hide(f remote.File) error {
 	mode := fs.FileMode(0o600)
 	if f.Exec {
 		mode = 0o700
 	}
-	if err := h.stage.Chmod(f.Path, mode); err != nil {
-		return err
+	return h.stage.Chmod(f.Path, mode)
+}
+
+// syncEach is up to how many files are made durable one by one. More are by one
+// call for their file system, where there is such a call: it waits for what others
+// have written as well, but once.
+const syncEach = 64
+
+// keep makes the staged files durable.
+func (h *home) keep(ctx context.Context, files []remote.File) error {
+	if len(files) > syncEach {
+		if err := syncAll(h.stage); !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
 	}
-	file, err := h.stage.Open(f.Path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	return file.Sync()
+	return each(ctx, len(files), func(i int) error {
+		file, err := h.stage.Open(files[i].Path)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		return file.Sync()
+	})
 }
 
 // place gives verified files their names and removes the staging directory.
