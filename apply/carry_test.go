@@ -188,3 +188,40 @@ func TestResultsThatChange(t *testing.T) {
 		})
 	}
 }
+
+// TestLongCollection: while results come home, for longer than their grace, it is
+// told how far the pod is, and a pod that goes then counts until it was last heard
+// of, as long as its lease lets it be there.
+func TestLongCollection(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		var last time.Time
+		w.boot = func(_ int, p *fakePod) {
+			p.copying = func(c CollectRequest) error {
+				for n := range 120 {
+					time.Sleep(time.Minute)
+					c.Renewed()
+					c.Digests(n, 120)
+				}
+				p.heard, p.offline, last = time.Now(), true, time.Now()
+				go w.mem.Take(p.id)
+				return errCut
+			}
+		}
+		s := spec()
+		s.Cap.MaxHours = 10
+		w.apply(oneRun(s), Options{})
+		run := w.run("run.train")
+		if run.Phase != state.Failed || run.Retrieved || !run.Pod.Gone() {
+			t.Fatalf("%s, %+v", run.Phase, run.Pod)
+		}
+		if lease := run.Pod.LeasedUntil; lease == nil || lease.Before(last) {
+			t.Errorf("the lease is known until %v", lease)
+		}
+		if got, least := run.CostUSD, run.Pod.CostUSD(last); got < least {
+			t.Errorf("it cost %v, less than %v when it was last heard of", got, least)
+		}
+		if !w.said(EventWaiting, "the pod computes digests: 42 of 120 files") {
+			t.Error("how far it is was not told")
+		}
+	})
+}

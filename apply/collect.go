@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/overbrainer/overbrainer/state"
@@ -39,11 +40,10 @@ func (r *runner) collect(e ending) (collected, error) {
 	var known, first *Manifest
 	u, gaveUp := &unsteady{r: r}, false
 	const failed = "the results could not be fetched"
-	until := r.graceEnd()
 	progress, finish := r.transfer("download")
 	err := r.carry(carriage{
 		failed:   failed,
-		patience: func(time.Time) time.Time { return until },
+		patience: func(time.Time) time.Time { return r.collectEnd() },
 		once: func() (here int64, err error) {
 			for {
 				got, here, err = r.collectOnce(e, u.without(), &known, progress)
@@ -106,6 +106,16 @@ func (r *runner) graceEnd() time.Time {
 	return end.Add(r.t.Seconds(r.run.Bounds.RetrieveGrace))
 }
 
+// collectEnd is until when a pod that is lost while its results come home is
+// tried to be reached: it waits for its grace, or for a lease that came later.
+func (r *runner) collectEnd() time.Time {
+	end := r.graceEnd()
+	if lease := r.run.Pod.LeasedUntil; lease != nil && lease.After(end) {
+		end = *lease
+	}
+	return end
+}
+
 // podEnded reports whether an error of connect says that the pod is no more.
 func podEnded(err error) bool {
 	var e *Error
@@ -156,6 +166,7 @@ func (r *runner) collectOnce(e ending, without []string, known **Manifest, progr
 		here = done
 		progress(done, total)
 	}
+	r.tellListing(&request)
 	manifest, err := r.machine.Collect(ctx, request)
 	if err != nil {
 		if len(manifest.Files) > 0 {
@@ -176,6 +187,31 @@ func (r *runner) collectOnce(e ending, without []string, known **Manifest, progr
 		got.reason, got.missed = state.NoOutputs, missedWords(job.Outputs, manifest.Others)
 	}
 	return got, here, nil
+}
+
+// tellListing has a request say how far the pod is with the digests of many files,
+// and has the lease that is held meanwhile written down.
+func (r *runner) tellListing(request *CollectRequest) {
+	var mu sync.Mutex // what is told comes from several goroutines
+	progress, told := request.Progress, time.Now()
+	request.Progress = func(done, total int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		progress(done, total)
+	}
+	request.Digests = func(done, total int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if done < total && time.Since(told) >= r.t.Heartbeat {
+			told = time.Now()
+			r.emit(Event{Kind: EventWaiting, Message: fmt.Sprintf("the pod computes digests: %d of %s", done, countFiles(total))})
+		}
+	}
+	request.Renewed = func() {
+		mu.Lock()
+		defer mu.Unlock()
+		r.leased()
+	}
 }
 
 // holds reports whether the files have one below a directory, or of its name.

@@ -143,7 +143,8 @@ type fakePod struct {
 	mu        sync.Mutex
 	born      time.Time
 	gone      bool
-	offline   bool // the network is away
+	heard     time.Time // when it last answered
+	offline   bool      // the network is away
 	started   time.Time
 	cancelled time.Time
 	asked     string
@@ -153,6 +154,7 @@ type fakePod struct {
 	launch    LaunchRequest
 	collects  int
 	collect   func(n int) error
+	copying   func(c CollectRequest) error
 	listed    func(m Manifest) error // why what was listed did not come
 	capAt     time.Time
 	volumeGB  int
@@ -191,6 +193,7 @@ func (m fakeMachine) enter() error {
 	if m.gone || m.offline {
 		return errCut
 	}
+	m.heard = time.Now()
 	return nil
 }
 
@@ -352,6 +355,11 @@ func (m fakeMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, e
 			return Manifest{}, err
 		}
 	}
+	if m.copying != nil {
+		if err := m.copying(c); err != nil {
+			return Manifest{}, err
+		}
+	}
 	if m.started.IsZero() {
 		return Manifest{}, ErrNoJob
 	}
@@ -448,7 +456,12 @@ func (m fakeMachine) Disk(context.Context, string, string) (Disk, error) {
 func (m fakeMachine) CopyLogs(context.Context, string) error { return m.note("copy logs") }
 func (m fakeMachine) Done() <-chan struct{}                  { return m.done }
 func (m fakeMachine) Err() error                             { return nil }
-func (m fakeMachine) Close() error                           { return nil }
+func (m fakeMachine) Heard() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.heard
+}
+func (m fakeMachine) Close() error { return nil }
 
 // world is an account, a state, a project directory and an engine on them.
 type world struct {

@@ -136,6 +136,7 @@ func manifestOf(list job.Manifest) Manifest {
 func (m *sshMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, error) {
 	request := job.Collect{
 		Dir: c.Dir, Globs: c.Globs, Always: c.Always, Running: c.Running, AllowEmpty: true, Progress: c.Progress,
+		Digests: c.Digests, Renewed: c.Renewed,
 	}
 	if c.Known != nil {
 		request.Known = &job.Manifest{Matched: c.Known.Matched, Others: c.Known.Others, Moved: c.Known.Moved, Left: c.Known.Left}

@@ -157,6 +157,8 @@ type Machine interface {
 	// Done is closed when the connection is lost; Err says why.
 	Done() <-chan struct{}
 	Err() error
+	// Heard is when something last came from the pod.
+	Heard() time.Time
 	Close() error
 }
 
@@ -264,6 +266,11 @@ type CollectRequest struct {
 	Always   []string
 	Running  bool // the job still runs
 	Progress func(done, total int64)
+	// Digests is told of how many files the pod has computed the digests, Renewed
+	// that the lease was renewed, which it is until the end. They may be nil and
+	// may be called while Progress is.
+	Digests func(done, total int)
+	Renewed func()
 	// Known is the list of an earlier try at an ended job's results; nil has
 	// one made.
 	Known *Manifest

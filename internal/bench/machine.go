@@ -114,4 +114,5 @@ func (m *instantPod) CopyLogs(context.Context, string) error              { retu
 func (m *instantPod) RemoveRunDir(context.Context) error                  { return nil }
 func (m *instantPod) Done() <-chan struct{}                               { return m.done }
 func (m *instantPod) Err() error                                          { return nil }
+func (m *instantPod) Heard() time.Time                                    { return time.Now() }
 func (m *instantPod) Close() error                                        { return nil }
