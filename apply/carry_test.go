@@ -225,3 +225,112 @@ func TestLongCollection(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatAJobLeftFinishes: what a job left running is given time to finish its
+// results, and ended before they are listed. What idles costs some seconds, nothing
+// left costs none.
+func TestWhatAJobLeftFinishes(t *testing.T) {
+	writing := Unfinished{Processes: 2, Open: []string{"output/merged.bin"}}
+	for _, tt := range []struct {
+		name  string
+		left  func(after time.Duration, p *fakePod) (Unfinished, error)
+		kept  bool
+		waits time.Duration // until it is listed
+		ended bool
+		says  string
+		kind  EventKind
+	}{
+		{name: "nothing"},
+		{name: "until it is done", left: func(after time.Duration, _ *fakePod) (Unfinished, error) {
+			if after < 20*time.Second {
+				return writing, nil
+			}
+			return Unfinished{Changed: true}, nil
+		}, waits: 20 * time.Second, kind: EventWaiting, says: "something that the job left running writes to output/merged.bin: waiting until that is finished, for 2m at most"},
+		{name: "until it idles", left: func(after time.Duration, _ *fakePod) (Unfinished, error) {
+			return Unfinished{Processes: 1, Changed: after < 30*time.Second}, nil
+		}, waits: 40 * time.Second, ended: true, kind: EventWaiting, says: "writes in the run's directory"},
+		{name: "idles", left: func(time.Duration, *fakePod) (Unfinished, error) { return Unfinished{Processes: 1}, nil }, waits: 10 * time.Second, ended: true},
+		{name: "idles on a pod that is kept", kept: true, left: func(time.Duration, *fakePod) (Unfinished, error) { return Unfinished{Processes: 1}, nil }, waits: 10 * time.Second},
+		{name: "for ever", left: func(_ time.Duration, p *fakePod) (Unfinished, error) {
+			if p.marks["cancel"] > 0 {
+				return Unfinished{}, nil
+			}
+			return writing, nil
+		}, waits: 2 * time.Minute, ended: true, kind: EventWarning, says: "what the job left running still writes to output/merged.bin: it is ended"},
+		{name: "nobody can tell", left: func(time.Duration, *fakePod) (Unfinished, error) { return Unfinished{}, errors.New("no find") },
+			kind: EventWarning, says: "what the job left running could not be looked for: no find"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				var ended, listed time.Time
+				cancelled := false
+				w.boot = func(_ int, p *fakePod) {
+					p.unfinished = func(now time.Time) (Unfinished, error) {
+						if ended.IsZero() {
+							ended = now
+						}
+						if tt.left == nil {
+							return Unfinished{Changed: true}, nil
+						}
+						return tt.left(now.Sub(ended), p)
+					}
+					p.copying = func(CollectRequest) error {
+						listed, cancelled = time.Now(), p.marks["cancel"] > 0
+						return nil
+					}
+				}
+				s := spec()
+				if tt.kept {
+					s.KeepPodS = 60
+				}
+				out := w.apply(oneRun(s), Options{})
+				if run := w.run("run.train"); out.Class != OK || !run.Retrieved {
+					t.Fatalf("class %d, retrieved %v: %s", out.Class, run.Retrieved, out.Runs[0].Message)
+				}
+				if got := listed.Sub(ended); got < tt.waits-time.Second || got > tt.waits+3*time.Second {
+					t.Errorf("listed after %s, want %s", got, tt.waits)
+				}
+				if cancelled != tt.ended {
+					t.Errorf("ended before the list: %v", cancelled)
+				}
+				if tt.says != "" && !w.said(tt.kind, tt.says) {
+					t.Errorf("%q was not said", tt.says)
+				}
+				if tt.left == nil && w.said(EventWaiting, "") {
+					t.Error("something was waited for")
+				}
+			})
+		})
+	}
+}
+
+// TestChangedResultsComeToRest: results that were seen to change are listed anew
+// once nothing changes any more, however short a fetch of them is.
+func TestChangedResultsComeToRest(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		var changed, again time.Time
+		w.boot = func(_ int, p *fakePod) {
+			p.unfinished = func(now time.Time) (Unfinished, error) {
+				return Unfinished{Changed: now.Sub(changed) < 30*time.Second}, nil
+			}
+			p.listed = func(Manifest) error {
+				if !changed.IsZero() {
+					again = time.Now()
+					return nil
+				}
+				changed = time.Now()
+				return &changedError{paths: []string{"output/growing"}, error: errors.New("it changed")}
+			}
+		}
+		if out := w.apply(oneRun(spec()), Options{}); out.Class != OK {
+			t.Errorf("%+v", out)
+		}
+		if waited := again.Sub(changed); waited < 39*time.Second || waited > 43*time.Second {
+			t.Errorf("listed again after %s", waited)
+		}
+		if w.pod(1).marks["cancel"] > 0 || !w.said(EventWarning, "trying again once they are at rest: it changed") {
+			t.Error("it was ended, or nothing was said")
+		}
+	})
+}

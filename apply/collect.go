@@ -45,6 +45,9 @@ func (r *runner) collect(e ending) (collected, error) {
 		failed:   failed,
 		patience: func(time.Time) time.Time { return r.collectEnd() },
 		once: func() (here int64, err error) {
+			if err := u.finish(e); err != nil {
+				return 0, err
+			}
 			for {
 				got, here, err = r.collectOnce(e, u.without(), &known, progress)
 				finish()
@@ -210,6 +213,14 @@ func (r *runner) tellListing(request *CollectRequest) {
 	request.Renewed = func() {
 		mu.Lock()
 		defer mu.Unlock()
+		r.leasedForResults()
+	}
+}
+
+// leasedForResults is leased where the lease may carry the pod past the grace of
+// its results.
+func (r *runner) leasedForResults() {
+	if r.graceEnd().Sub(r.now()) < 2*r.t.LeaseTTL {
 		r.leased()
 	}
 }

@@ -154,13 +154,15 @@ type fakePod struct {
 	launch    LaunchRequest
 	collects  int
 	collect   func(n int) error
-	copying   func(c CollectRequest) error
-	listed    func(m Manifest) error // why what was listed did not come
-	capAt     time.Time
-	volumeGB  int
-	disk      Disk
-	df        [2]int64
-	done      chan struct{}
+	// unfinished is what the job left running.
+	unfinished func(now time.Time) (Unfinished, error)
+	copying    func(c CollectRequest) error
+	listed     func(m Manifest) error // why what was listed did not come
+	capAt      time.Time
+	volumeGB   int
+	disk       Disk
+	df         [2]int64
+	done       chan struct{}
 }
 
 // state of the job at a time.
@@ -312,6 +314,19 @@ func (m fakeMachine) Cancel(context.Context) error {
 	}
 	m.mark("cancel")
 	return nil
+}
+
+func (m fakeMachine) Unfinished(_ context.Context, anew bool) (Unfinished, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.enter(); err != nil {
+		return Unfinished{}, err
+	}
+	m.mark("unfinished")
+	if m.unfinished == nil {
+		return Unfinished{Changed: anew}, nil
+	}
+	return m.unfinished(time.Now())
 }
 
 func fileOf(path, content string) File {

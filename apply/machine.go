@@ -112,6 +112,11 @@ func (m *sshMachine) Cancel(ctx context.Context) error {
 	return err
 }
 
+func (m *sshMachine) Unfinished(ctx context.Context, anew bool) (Unfinished, error) {
+	left, err := m.pod.Left(ctx, m.runID, anew)
+	return Unfinished(left), err
+}
+
 func (m *sshMachine) Manifest(ctx context.Context, globs, always []string) (Manifest, error) {
 	list, err := m.pod.Manifest(ctx, globs, always)
 	return manifestOf(list), listError(err)

@@ -127,6 +127,10 @@ type Machine interface {
 	Poll(ctx context.Context, from Offsets) (Poll, error)
 	// Cancel ends the job's process group.
 	Cancel(ctx context.Context) error
+	// Unfinished looks for what a job that has ended left running, and whether
+	// anything in the run's directory changed since the look before; anew: as if
+	// there were none.
+	Unfinished(ctx context.Context, anew bool) (Unfinished, error)
 	// Manifest lists the files that match globs, and those in always, with
 	// their digests; ErrNoJob where no job was ever started.
 	Manifest(ctx context.Context, globs, always []string) (Manifest, error)
@@ -239,6 +243,15 @@ type Poll struct {
 	// DiskUsed and DiskFree are bytes of the container's disk, VolumeUsed of
 	// the network volume; -1: not known.
 	DiskUsed, DiskFree, VolumeUsed int64
+}
+
+// Unfinished is what a job that has ended left running.
+type Unfinished struct {
+	Processes int
+	// Open are files in the run's directory that one of them may write to; the log
+	// and the metrics do not count.
+	Open    []string
+	Changed bool // something there changed since the look before
 }
 
 // Manifest is what there is on the pod.

@@ -104,6 +104,9 @@ func (m *instantPod) Proof(context.Context, string) (state.Snapshot, bool, error
 func (m *instantPod) Reserve(context.Context, string) error               { return nil }
 func (m *instantPod) Upload(context.Context, apply.UploadRequest) error   { return nil }
 func (m *instantPod) Cancel(context.Context) error                        { return nil }
+func (m *instantPod) Unfinished(context.Context, bool) (apply.Unfinished, error) {
+	return apply.Unfinished{}, nil
+}
 func (m *instantPod) MarkRetrieved(context.Context) error                 { return nil }
 func (m *instantPod) MarkSeen(context.Context) error                      { return nil }
 func (m *instantPod) RenewLease(context.Context) error                    { return nil }
