@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -21,10 +20,11 @@ const snapshotFile = "snapshot.json"
 
 // collected is what came home.
 type collected struct {
-	files []File
-	left  []string // links among the results that lead to nothing
-	moved string   // where results are whose names are taken here
-	saved *saved   // what a job that did not end well had saved
+	files  []File
+	masked string   // what was masked in them
+	left   []string // links among the results that lead to nothing
+	moved  string   // where results are whose names are taken here
+	saved  *saved   // what a job that did not end well had saved
 	// missed says what should have come and is not there, reason what that
 	// makes of the run; "" where nothing is missing.
 	missed string
@@ -177,7 +177,8 @@ func (r *runner) collectOnce(e ending, without []string, known **Manifest, progr
 		}
 		return collected{}, here, err
 	}
-	got.files, got.left = r.maskKept(manifest.Files), manifest.Left
+	got.files, got.masked = r.maskKept(manifest.Files)
+	got.left = manifest.Left
 	got.moved = manifest.Moved
 	if kept != nil && holds(manifest.Files, kept.snapshot.Path) {
 		got.saved = kept
@@ -242,44 +243,6 @@ func globLiteral(path string) string {
 	return b.String()
 }
 
-// maskKept masks known secrets in the log and the metrics that came home, and
-// gives the list with the digests of what is here now.
-func (r *runner) maskKept(files []File) []File {
-	out := slices.Clone(files)
-	for i, f := range out {
-		if f.Path != jobLog && f.Path != r.run.Job.Metrics {
-			continue
-		}
-		full := filepath.Join(r.dir(), filepath.FromSlash(f.Path))
-		data, err := os.ReadFile(full)
-		if err != nil {
-			continue
-		}
-		masked := maskLines(data, r.s.Redactor.String)
-		if string(masked) == string(data) {
-			continue
-		}
-		if replaceFile(full, masked) == nil {
-			if now, err := describe(full); err == nil {
-				out[i].Size, out[i].SHA256 = now.Size, now.SHA256
-			}
-		}
-	}
-	return out
-}
-
-// maskLines masks line by line, so that one match does not take the rest of
-// the file with it.
-func maskLines(data []byte, mask func(string) string) []byte {
-	var b strings.Builder
-	for line := range strings.Lines(string(data)) {
-		body := strings.TrimRight(line, "\n")
-		b.WriteString(mask(body))
-		b.WriteString(line[len(body):])
-	}
-	return []byte(b.String())
-}
-
 // settleResults writes down what came home.
 func (r *runner) settleResults(e ending, got collected) error {
 	at := r.now()
@@ -309,7 +272,11 @@ func (r *runner) settleResults(e ending, got collected) error {
 	if err != nil || got.missed != "" {
 		return err
 	}
-	r.emit(Event{Kind: EventRetrieved, Dir: r.run.Dir, Message: fmt.Sprintf("%s, %s, verified, in %s", countFiles(len(got.files)), size(total(got.files)), r.run.Dir)})
+	text := fmt.Sprintf("%s, %s, verified, in %s", countFiles(len(got.files)), size(total(got.files)), r.run.Dir)
+	if got.masked != "" {
+		text += "; " + got.masked
+	}
+	r.emit(Event{Kind: EventRetrieved, Dir: r.run.Dir, Message: text})
 	return nil
 }
 

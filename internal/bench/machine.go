@@ -101,9 +101,9 @@ func (m *instantPod) Proof(context.Context, string) (state.Snapshot, bool, error
 
 // The rest succeeds and leaves nothing.
 
-func (m *instantPod) Reserve(context.Context, string) error               { return nil }
-func (m *instantPod) Upload(context.Context, apply.UploadRequest) error   { return nil }
-func (m *instantPod) Cancel(context.Context) error                        { return nil }
+func (m *instantPod) Reserve(context.Context, string) error             { return nil }
+func (m *instantPod) Upload(context.Context, apply.UploadRequest) error { return nil }
+func (m *instantPod) Cancel(context.Context) error                      { return nil }
 func (m *instantPod) Unfinished(context.Context, bool) (apply.Unfinished, error) {
 	return apply.Unfinished{}, nil
 }
