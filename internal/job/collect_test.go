@@ -586,7 +586,7 @@ func TestTakenNamesComeHomeElsewhere(t *testing.T) {
 	p, c := results(t, m)
 	c.Globs = []string{"**"}
 	weights := strings.Repeat("w", minTwin)
-	for name, content := range map[string]string{"run.json": "theirs", "inputs.json": weights, "ssh/config": "c", ".partial/x": "p", "renamed/run.json": "too", "output/copy": weights} {
+	for name, content := range map[string]string{"run.json": "theirs", "inputs.json": weights, "ssh/config": "c", ".partial/x": "p", ".overbrainer-parts/x": "x", "renamed/run.json": "too", "output/copy": weights} {
 		p.put(name, content)
 	}
 	for name, content := range map[string]string{"run.json": "ours", "ssh/id_ed25519": "key"} {
@@ -600,7 +600,7 @@ func TestTakenNamesComeHomeElsewhere(t *testing.T) {
 			t.Fatalf("%q %v", manifest.Moved, err)
 		}
 		for name, want := range map[string]string{
-			"renamed_/run.json": "theirs", "renamed_/inputs.json": weights, "renamed_/ssh/config": "c", "renamed_/.partial/x": "p",
+			"renamed_/run.json": "theirs", "renamed_/inputs.json": weights, "renamed_/ssh/config": "c", "renamed_/.partial/x": "p", "renamed_/.overbrainer-parts/x": "x",
 			"renamed/run.json": "too", "run.json": "ours", "ssh/id_ed25519": "key", "output/model.bin": strings.Repeat("weights", 1000),
 		} {
 			if got, err := os.ReadFile(filepath.Join(c.Dir, name)); err != nil || string(got) != want {
