@@ -191,39 +191,49 @@ func TestResultsThatChange(t *testing.T) {
 
 // TestLongCollection: while results come home, for longer than their grace, it is
 // told how far the pod is, and a pod that goes then counts until it was last heard
-// of, as long as its lease lets it be there.
+// of, whether or not it is known how long its lease let it be there.
 func TestLongCollection(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		var last time.Time
-		w.boot = func(_ int, p *fakePod) {
-			p.copying = func(c CollectRequest) error {
-				for n := range 120 {
-					time.Sleep(time.Minute)
-					c.Renewed()
-					c.Digests(n, 120)
+	for name, known := range map[string]bool{"under a lease that is known": true, "under one that is not": false} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				var last time.Time
+				w.boot = func(_ int, p *fakePod) {
+					p.copying = func(c CollectRequest) error {
+						for n := range 120 {
+							time.Sleep(time.Minute)
+							c.Digests(n, 120)
+							if known {
+								c.Renewed()
+							}
+						}
+						p.heard, p.offline, last = time.Now(), true, time.Now()
+						go w.mem.Take(p.id)
+						return errCut
+					}
 				}
-				p.heard, p.offline, last = time.Now(), true, time.Now()
-				go w.mem.Take(p.id)
-				return errCut
-			}
-		}
-		s := spec()
-		s.Cap.MaxHours = 10
-		w.apply(oneRun(s), Options{})
-		run := w.run("run.train")
-		if run.Phase != state.Failed || run.Retrieved || !run.Pod.Gone() {
-			t.Fatalf("%s, %+v", run.Phase, run.Pod)
-		}
-		if lease := run.Pod.LeasedUntil; lease == nil || lease.Before(last) {
-			t.Errorf("the lease is known until %v", lease)
-		}
-		if got, least := run.CostUSD, run.Pod.CostUSD(last); got < least {
-			t.Errorf("it cost %v, less than %v when it was last heard of", got, least)
-		}
-		if !w.said(EventWaiting, "the pod computes digests: 42 of 120 files") {
-			t.Error("how far it is was not told")
-		}
-	})
+				s := spec()
+				s.Cap.MaxHours = 10
+				w.apply(oneRun(s), Options{})
+				if !known { // it is given up, and found gone later
+					time.Sleep(24 * time.Hour)
+					_, _ = w.engine().Attach(t.Context(), "run.train", Options{})
+				}
+				run := w.run("run.train")
+				if run.Phase != state.Failed || run.Retrieved || !run.Pod.Gone() {
+					t.Fatalf("%s, %+v", run.Phase, run.Pod)
+				}
+				if lease := run.Pod.LeasedUntil; known && (lease == nil || lease.Before(last)) {
+					t.Errorf("the lease is known until %v", lease)
+				}
+				if got, least := run.CostUSD, run.Pod.CostUSD(last); got < least {
+					t.Errorf("it cost %v, less than %v when it was last heard of", got, least)
+				}
+				if !w.said(EventWaiting, "the pod computes digests: 42 of 120 files") {
+					t.Error("how far it is was not told")
+				}
+			})
+		})
+	}
 }
 
 // TestWhatAJobLeftFinishes: what a job left running is given time to finish its
@@ -331,6 +341,18 @@ func TestChangedResultsComeToRest(t *testing.T) {
 		}
 		if w.pod(1).marks["cancel"] > 0 || !w.said(EventWarning, "trying again once they are at rest: it changed") {
 			t.Error("it was ended, or nothing was said")
+		}
+	})
+}
+
+// TestHeardIsSeen: what came over a connection proves that the pod was there.
+func TestHeardIsSeen(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		heard := time.Now().Add(-time.Minute).UTC()
+		r := &runner{s: &session{Engine: w.engine()}, machine: fakeMachine{&fakePod{heard: heard}}}
+		r.closeMachine()
+		if !r.lastSeen.Equal(heard) {
+			t.Errorf("seen at %s, heard at %s", r.lastSeen, heard)
 		}
 	})
 }

@@ -153,6 +153,7 @@ type fakePod struct {
 	uploads   []File
 	launch    LaunchRequest
 	collects  int
+	more      func() bool // whether there is more of the log to read at once
 	collect   func(n int) error
 	// unfinished is what the job left running.
 	unfinished func(now time.Time) (Unfinished, error)
@@ -270,6 +271,7 @@ func cutFrom(text string, from int64) string {
 }
 
 func (m fakeMachine) Poll(ctx context.Context, from Offsets) (Poll, error) {
+	more := m.more != nil && m.more() // which may take its time
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.enter(); err != nil {
@@ -288,6 +290,7 @@ func (m fakeMachine) Poll(ctx context.Context, from Offsets) (Poll, error) {
 		p.Log, p.Metrics = []byte(cutFrom(m.written(m.job.log, now), from.Log)), []byte(cutFrom(m.written(m.job.metrics, now), from.Metrics))
 		p.Next = Offsets{Log: int64(len(m.written(m.job.log, now))), Metrics: int64(len(m.written(m.job.metrics, now)))}
 	}
+	p.More = more
 	p.Proof = m.asked != "" && (st == JobExited && m.job.snapshot > 0 || m.job.badProof != "")
 	return p, nil
 }
