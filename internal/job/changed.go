@@ -107,7 +107,7 @@ func (p *Pod) whyWrong(ctx context.Context, m Manifest, err error) error {
 			continue
 		}
 		now, lost := p.hashes(ctx, []string{was.Path}, nil)
-		var gone *ProtocolError
+		var gone *ChangedError
 		switch {
 		case errors.As(lost, &gone), lost == nil && now[0] != was:
 			return changed

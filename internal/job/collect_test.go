@@ -150,14 +150,34 @@ func TestParseHashes(t *testing.T) {
 		"no mode":      single + digest + " 3 ./a b\x00",
 		"negative":     single + digest + " -3 - ./a b\x00",
 		"no dot":       single + digest + " 3 - a b\x00",
-		"missing":      single,
 		"another file": single + digest + " 3 - ./a c\x00",
 		"one more":     single + digest + " 3 - ./a b\x00" + digest + " 3 - ./z\x00",
 	} {
-		if files, _, err := parseHashes([]byte(bad)); err == nil && allOf(files, []string{"a b"}) == nil {
+		files, _, err := parseHashes([]byte(bad))
+		if err == nil {
+			_, err = missingOf(files, []string{"a b"})
+		}
+		if err == nil {
 			t.Errorf("%s: %v", name, files)
 		}
 	}
+	if gone, err := missingOf([]remote.File{{Path: "b"}}, []string{"a", "b", "c"}); err != nil || !slices.Equal(gone, []string{"a", "c"}) {
+		t.Errorf("gone %q %v", gone, err)
+	}
+}
+
+// TestWhatGoesAwayIsAChange: a file that was listed and is not there when its digest
+// is to be computed.
+func TestWhatGoesAwayIsAChange(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		p, c := results(t, m)
+		p.conn.m.path = filepath.Dir(p.tool("sha256sum", "rm -f output/model.bin; exec "+need(t, "sha256sum")+` "$@"`)) + ":" + m.path
+		_, err := p.Manifest(t.Context(), c.Globs, nil)
+		var changed *ChangedError
+		if !errors.As(err, &changed) || !slices.Equal(changed.Paths, []string{"output/model.bin"}) {
+			t.Errorf("%v", err)
+		}
+	})
 }
 
 // counted is a machine some of whose programs note each start of theirs in calls.

@@ -18,7 +18,7 @@ const hashing = "computing the results' digests"
 
 // hashes has the pod compute the digests of files, which are sorted by name: of as
 // many at once as take some seconds. told, which may be nil, hears how many are
-// done.
+// done. The error is a *ChangedError where some went away.
 func (p *Pod) hashes(ctx context.Context, wanted []string, told func(done, total int)) ([]remote.File, error) {
 	if told == nil {
 		told = func(int, int) {}
@@ -60,8 +60,12 @@ func (p *Pod) hashes(ctx context.Context, wanted []string, told func(done, total
 		return nil, &UnreadError{Paths: sortedNames(unread)}
 	}
 	slices.SortFunc(files, func(a, b remote.File) int { return strings.Compare(a.Path, b.Path) })
-	if err := allOf(files, wanted); err != nil {
+	gone, err := missingOf(files, wanted)
+	if err != nil {
 		return nil, &ProtocolError{What: hashing, Detail: err.Error()}
+	}
+	if len(gone) > 0 {
+		return nil, &ChangedError{Paths: gone}
 	}
 	return files, nil
 }
@@ -85,20 +89,20 @@ func (p *Pod) hashPart(ctx context.Context, names []string, each string) (files 
 	return files, unread, err
 }
 
-// allOf fails where files, sorted, are not those that were asked for.
-func allOf(files []remote.File, wanted []string) error {
-	for i, name := range wanted {
-		switch {
-		case i >= len(files) || files[i].Path > name:
-			return fmt.Errorf("%q went away while it was listed", name)
-		case files[i].Path != name:
-			return fmt.Errorf("it names %q, which was not asked for", files[i].Path)
+// missingOf gives what of the names is not among files, both sorted, and fails where
+// a file was not asked for.
+func missingOf(files []remote.File, wanted []string) (gone []string, err error) {
+	for _, name := range wanted {
+		if len(files) > 0 && files[0].Path == name {
+			files = files[1:]
+		} else {
+			gone = append(gone, name)
 		}
 	}
-	if len(files) > len(wanted) {
-		return fmt.Errorf("it names %q, which was not asked for", files[len(wanted)].Path)
+	if len(files) > 0 {
+		return nil, fmt.Errorf("it names %q, which was not asked for", files[0].Path)
 	}
-	return nil
+	return gone, nil
 }
 
 // parseHashes reads what hash.sh prints. unread are files without a digest.

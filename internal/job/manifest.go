@@ -70,8 +70,8 @@ const (
 
 // Manifest lists the files in the run's directory that globs match or always
 // names, those behind links included, and has the pod compute their digests.
-// The error is ErrNoJob where no job left them, and an *UnreadError where the pod
-// cannot read some.
+// The error is ErrNoJob where no job left them, an *UnreadError where the pod
+// cannot read some, and a *ChangedError where some went away meanwhile.
 func (p *Pod) Manifest(ctx context.Context, globs, always []string) (Manifest, error) {
 	return p.manifest(ctx, globs, always, nil)
 }
