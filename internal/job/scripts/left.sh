@@ -32,6 +32,7 @@ printf 'left %s\n' "$#"
 # What is open shows as a link whose mode says whether it may be written to.
 if [ "$#" -gt 0 ]; then
 	ob_dir=$(pwd -P)
+	# shellcheck disable=SC2012
 	ls -l "$@" 2>/dev/null | sed -n 's/^l.w[^>]*-> //p' | while IFS= read -r ob_line; do
 		ob_name=${ob_line#"$ob_dir/"}
 		case $ob_name in
