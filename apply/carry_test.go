@@ -256,10 +256,10 @@ func TestWhatAJobLeftFinishes(t *testing.T) {
 				return writing, nil
 			}
 			return Unfinished{Changed: true}, nil
-		}, waits: 20 * time.Second, kind: EventWaiting, says: "something that the job left running writes to output/merged.bin: waiting until that is finished, for 2m at most"},
+		}, waits: 20 * time.Second, kind: EventWaiting, says: "the job left 2 processes running, with output/merged.bin open for writing: waiting until the results are finished, for 2m at most"},
 		{name: "until it idles", left: func(after time.Duration, _ *fakePod) (Unfinished, error) {
 			return Unfinished{Processes: 1, Changed: after < 30*time.Second}, nil
-		}, waits: 40 * time.Second, ended: true, kind: EventWaiting, says: "writes in the run's directory"},
+		}, waits: 40 * time.Second, ended: true, kind: EventWaiting, says: "the job left 1 process running: waiting until the results are finished"},
 		{name: "idles", left: func(time.Duration, *fakePod) (Unfinished, error) { return Unfinished{Processes: 1}, nil }, waits: 10 * time.Second, ended: true},
 		{name: "idles on a pod that is kept", kept: true, left: func(time.Duration, *fakePod) (Unfinished, error) { return Unfinished{Processes: 1}, nil }, waits: 10 * time.Second},
 		{name: "for ever", left: func(_ time.Duration, p *fakePod) (Unfinished, error) {
@@ -267,7 +267,9 @@ func TestWhatAJobLeftFinishes(t *testing.T) {
 				return Unfinished{}, nil
 			}
 			return writing, nil
-		}, waits: 2 * time.Minute, ended: true, kind: EventWarning, says: "what the job left running still writes to output/merged.bin: it is ended"},
+		}, waits: 2 * time.Minute, ended: true, kind: EventWarning, says: "results may not be finished: the job left 2 processes running, with output/merged.bin open for writing; that is ended"},
+		{name: "for ever on a pod that is kept", kept: true, left: func(time.Duration, *fakePod) (Unfinished, error) { return writing, nil },
+			waits: 2 * time.Minute, kind: EventWarning, says: "open for writing; that is left, as its pod is kept"},
 		{name: "nobody can tell", left: func(time.Duration, *fakePod) (Unfinished, error) { return Unfinished{}, errors.New("no find") },
 			kind: EventWarning, says: "what the job left running could not be looked for: no find"},
 	} {

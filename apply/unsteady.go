@@ -46,8 +46,8 @@ type unsteady struct {
 func (u *unsteady) without() []string { return slices.Concat(u.left, u.unread) }
 
 // finish gives what a job that ended by itself left running time to finish the
-// results, and ends it before they are listed. One that idles on a pod that is
-// kept goes on.
+// results, and ends it before they are listed. On a pod that is kept it goes on, as
+// long as no results are seen to change.
 func (u *unsteady) finish(e ending) error {
 	if u.looked || e.exit == nil {
 		return nil
@@ -61,23 +61,32 @@ func (u *unsteady) finish(e ending) error {
 		u.r.warnf("what the job left running could not be looked for: %v", err)
 	}
 	u.looked = true
-	switch {
-	case left.Processes == 0 || rested && u.r.run.Bounds.KeepPodS != 0:
-	case rested:
-		u.end()
-	default:
-		u.r.warnf("what the job left running still writes %s: it is ended", writtenBy(left))
+	if left.Processes == 0 {
+		return nil
+	}
+	kept, what := u.r.run.Bounds.KeepPodS != 0, "ended"
+	if kept {
+		what = "left, as its pod is kept"
+	}
+	if !rested {
+		u.r.warnf("results may not be finished: %s; that is %s", leftWords(left), what)
+	}
+	if !kept {
 		u.end()
 	}
 	return nil
 }
 
-// writtenBy names what processes that the job left may write to.
-func writtenBy(left Unfinished) string {
-	if len(left.Open) == 0 {
-		return "in the run's directory"
+// leftWords says what the job left running, and what of it may still be written.
+func leftWords(left Unfinished) string {
+	text := "the job left 1 process running"
+	if left.Processes != 1 {
+		text = fmt.Sprintf("the job left %d processes running", left.Processes)
 	}
-	return "to " + someOf(left.Open)
+	if len(left.Open) > 0 {
+		text += ", with " + someOf(left.Open) + " open for writing"
+	}
+	return text
 }
 
 // rest waits until nothing of the job runs any more, or what does writes to no file
@@ -109,10 +118,10 @@ func (u *unsteady) rest(always bool) (left Unfinished, rested bool, err error) {
 		if u.waited >= r.t.Settle {
 			return left, false, nil
 		}
-		if !first && !u.told {
+		if !first && !always && !u.told {
 			u.told = true
-			r.emit(Event{Kind: EventWaiting, Message: fmt.Sprintf("something that the job left running writes %s: waiting until that is finished, for %s at most",
-				writtenBy(left), spanWords(int(r.t.Nominal(r.t.Settle).Seconds())))})
+			r.emit(Event{Kind: EventWaiting, Message: fmt.Sprintf("%s: waiting until the results are finished, for %s at most",
+				leftWords(left), spanWords(int(r.t.Nominal(r.t.Settle).Seconds())))})
 		}
 		r.leasedForResults()
 		if r.s.sleep(r.t.JobPoll) != nil {
