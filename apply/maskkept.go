@@ -61,7 +61,7 @@ func maskFile(path string, mask func(string) string) (lines int, err error) {
 	err = putFileBy(path, true, func(to io.Writer) (err error) {
 		w := bufio.NewWriter(to)
 		lines, err = maskLines(w, from, mask)
-		return errors.Join(err, w.Flush())
+		return errors.Join(err, w.Flush(), from.Close()) // some systems replace no open file
 	})
 	return lines, err
 }
