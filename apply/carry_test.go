@@ -189,3 +189,173 @@ func TestResultsThatChange(t *testing.T) {
 		})
 	}
 }
+
+// TestLongCollection: while results come home, for longer than their grace, it is
+// told how far the pod is, and a pod that goes then counts until it was last heard
+// of, whether or not it is known how long its lease let it be there.
+func TestLongCollection(t *testing.T) {
+	for name, known := range map[string]bool{"under a lease that is known": true, "under one that is not": false} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				var last time.Time
+				w.boot = func(_ int, p *fakePod) {
+					p.copying = func(c CollectRequest) error {
+						for n := range 120 {
+							time.Sleep(time.Minute)
+							c.Digests(n, 120)
+							if known {
+								c.Renewed()
+							}
+						}
+						p.heard, p.offline, last = time.Now(), true, time.Now()
+						go w.mem.Take(p.id)
+						return errCut
+					}
+				}
+				s := spec()
+				s.Cap.MaxHours = 10
+				w.apply(oneRun(s), Options{})
+				if !known { // it is given up, and found gone later
+					time.Sleep(24 * time.Hour)
+					_, _ = w.engine().Attach(t.Context(), "run.train", Options{})
+				}
+				run := w.run("run.train")
+				if run.Phase != state.Failed || run.Retrieved || !run.Pod.Gone() {
+					t.Fatalf("%s, %+v", run.Phase, run.Pod)
+				}
+				if lease := run.Pod.LeasedUntil; known && (lease == nil || lease.Before(last)) {
+					t.Errorf("the lease is known until %v", lease)
+				}
+				if got, least := run.CostUSD, run.Pod.CostUSD(last); got < least {
+					t.Errorf("it cost %v, less than %v when it was last heard of", got, least)
+				}
+				if !w.said(EventWaiting, "the pod computes digests: 42 of 120 files") {
+					t.Error("how far it is was not told")
+				}
+			})
+		})
+	}
+}
+
+// TestWhatAJobLeftFinishes: what a job left running is given time to finish its
+// results, and ended before they are listed. What idles costs some seconds, nothing
+// left costs none.
+func TestWhatAJobLeftFinishes(t *testing.T) {
+	writing := Unfinished{Processes: 2, Open: []string{"output/merged.bin"}}
+	for _, tt := range []struct {
+		name  string
+		left  func(after time.Duration, p *fakePod) (Unfinished, error)
+		kept  bool
+		waits time.Duration // until it is listed
+		ended bool
+		says  string
+		kind  EventKind
+	}{
+		{name: "nothing"},
+		{name: "until it is done", left: func(after time.Duration, _ *fakePod) (Unfinished, error) {
+			if after < 20*time.Second {
+				return writing, nil
+			}
+			return Unfinished{Changed: true}, nil
+		}, waits: 20 * time.Second, kind: EventWaiting, says: "the job left 2 processes running, with output/merged.bin open for writing: waiting until the results are finished, for 2m at most"},
+		{name: "until it idles", left: func(after time.Duration, _ *fakePod) (Unfinished, error) {
+			return Unfinished{Processes: 1, Changed: after < 30*time.Second}, nil
+		}, waits: 40 * time.Second, ended: true, kind: EventWaiting, says: "the job left 1 process running: waiting until the results are finished"},
+		{name: "idles", left: func(time.Duration, *fakePod) (Unfinished, error) { return Unfinished{Processes: 1}, nil }, waits: 10 * time.Second, ended: true},
+		{name: "idles on a pod that is kept", kept: true, left: func(time.Duration, *fakePod) (Unfinished, error) { return Unfinished{Processes: 1}, nil }, waits: 10 * time.Second},
+		{name: "for ever", left: func(_ time.Duration, p *fakePod) (Unfinished, error) {
+			if p.marks["cancel"] > 0 {
+				return Unfinished{}, nil
+			}
+			return writing, nil
+		}, waits: 2 * time.Minute, ended: true, kind: EventWarning, says: "results may not be finished: the job left 2 processes running, with output/merged.bin open for writing; that is ended"},
+		{name: "for ever on a pod that is kept", kept: true, left: func(time.Duration, *fakePod) (Unfinished, error) { return writing, nil },
+			waits: 2 * time.Minute, kind: EventWarning, says: "open for writing; that is left, as its pod is kept"},
+		{name: "nobody can tell", left: func(time.Duration, *fakePod) (Unfinished, error) { return Unfinished{}, errors.New("no find") },
+			kind: EventWarning, says: "what the job left running could not be looked for: no find"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				var ended, listed time.Time
+				cancelled := false
+				w.boot = func(_ int, p *fakePod) {
+					p.unfinished = func(now time.Time) (Unfinished, error) {
+						if ended.IsZero() {
+							ended = now
+						}
+						if tt.left == nil {
+							return Unfinished{Changed: true}, nil
+						}
+						return tt.left(now.Sub(ended), p)
+					}
+					p.copying = func(CollectRequest) error {
+						listed, cancelled = time.Now(), p.marks["cancel"] > 0
+						return nil
+					}
+				}
+				s := spec()
+				if tt.kept {
+					s.KeepPodS = 60
+				}
+				out := w.apply(oneRun(s), Options{})
+				if run := w.run("run.train"); out.Class != OK || !run.Retrieved {
+					t.Fatalf("class %d, retrieved %v: %s", out.Class, run.Retrieved, out.Runs[0].Message)
+				}
+				if got := listed.Sub(ended); got < tt.waits-time.Second || got > tt.waits+3*time.Second {
+					t.Errorf("listed after %s, want %s", got, tt.waits)
+				}
+				if cancelled != tt.ended {
+					t.Errorf("ended before the list: %v", cancelled)
+				}
+				if tt.says != "" && !w.said(tt.kind, tt.says) {
+					t.Errorf("%q was not said", tt.says)
+				}
+				if tt.left == nil && w.said(EventWaiting, "") {
+					t.Error("something was waited for")
+				}
+			})
+		})
+	}
+}
+
+// TestChangedResultsComeToRest: results that were seen to change are listed anew
+// once nothing changes any more, however short a fetch of them is.
+func TestChangedResultsComeToRest(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		var changed, again time.Time
+		w.boot = func(_ int, p *fakePod) {
+			p.unfinished = func(now time.Time) (Unfinished, error) {
+				return Unfinished{Changed: now.Sub(changed) < 30*time.Second}, nil
+			}
+			p.listed = func(Manifest) error {
+				if !changed.IsZero() {
+					again = time.Now()
+					return nil
+				}
+				changed = time.Now()
+				return &changedError{paths: []string{"output/growing"}, error: errors.New("it changed")}
+			}
+		}
+		if out := w.apply(oneRun(spec()), Options{}); out.Class != OK {
+			t.Errorf("%+v", out)
+		}
+		if waited := again.Sub(changed); waited < 39*time.Second || waited > 43*time.Second {
+			t.Errorf("listed again after %s", waited)
+		}
+		if w.pod(1).marks["cancel"] > 0 || !w.said(EventWarning, "trying again once they are at rest: it changed") {
+			t.Error("it was ended, or nothing was said")
+		}
+	})
+}
+
+// TestHeardIsSeen: what came over a connection proves that the pod was there.
+func TestHeardIsSeen(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		heard := time.Now().Add(-time.Minute).UTC()
+		r := &runner{s: &session{Engine: w.engine()}, machine: fakeMachine{&fakePod{heard: heard}}}
+		r.closeMachine()
+		if !r.lastSeen.Equal(heard) {
+			t.Errorf("seen at %s, heard at %s", r.lastSeen, heard)
+		}
+	})
+}

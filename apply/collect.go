@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/overbrainer/overbrainer/state"
@@ -20,10 +20,11 @@ const snapshotFile = "snapshot.json"
 
 // collected is what came home.
 type collected struct {
-	files []File
-	left  []string // links among the results that lead to nothing
-	moved string   // where results are whose names are taken here
-	saved *saved   // what a job that did not end well had saved
+	files  []File
+	masked string   // what was masked in them
+	left   []string // links among the results that lead to nothing
+	moved  string   // where results are whose names are taken here
+	saved  *saved   // what a job that did not end well had saved
 	// missed says what should have come and is not there, reason what that
 	// makes of the run; "" where nothing is missing.
 	missed string
@@ -39,12 +40,14 @@ func (r *runner) collect(e ending) (collected, error) {
 	var known, first *Manifest
 	u, gaveUp := &unsteady{r: r}, false
 	const failed = "the results could not be fetched"
-	until := r.graceEnd()
 	progress, finish := r.transfer("download")
 	err := r.carry(carriage{
 		failed:   failed,
-		patience: func(time.Time) time.Time { return until },
+		patience: func(time.Time) time.Time { return r.collectEnd() },
 		once: func() (here int64, err error) {
+			if err := u.finish(e); err != nil {
+				return 0, err
+			}
 			for {
 				got, here, err = r.collectOnce(e, u.without(), &known, progress)
 				finish()
@@ -106,6 +109,16 @@ func (r *runner) graceEnd() time.Time {
 	return end.Add(r.t.Seconds(r.run.Bounds.RetrieveGrace))
 }
 
+// collectEnd is until when a pod that is lost while its results come home is
+// tried to be reached: it waits for its grace, or for a lease that came later.
+func (r *runner) collectEnd() time.Time {
+	end := r.graceEnd()
+	if lease := r.run.Pod.LeasedUntil; lease != nil && lease.After(end) {
+		end = *lease
+	}
+	return end
+}
+
 // podEnded reports whether an error of connect says that the pod is no more.
 func podEnded(err error) bool {
 	var e *Error
@@ -156,6 +169,7 @@ func (r *runner) collectOnce(e ending, without []string, known **Manifest, progr
 		here = done
 		progress(done, total)
 	}
+	r.tellListing(&request)
 	manifest, err := r.machine.Collect(ctx, request)
 	if err != nil {
 		if len(manifest.Files) > 0 {
@@ -163,7 +177,8 @@ func (r *runner) collectOnce(e ending, without []string, known **Manifest, progr
 		}
 		return collected{}, here, err
 	}
-	got.files, got.left = r.maskKept(manifest.Files), manifest.Left
+	got.files, got.masked = r.maskKept(manifest.Files)
+	got.left = manifest.Left
 	got.moved = manifest.Moved
 	if kept != nil && holds(manifest.Files, kept.snapshot.Path) {
 		got.saved = kept
@@ -176,6 +191,39 @@ func (r *runner) collectOnce(e ending, without []string, known **Manifest, progr
 		got.reason, got.missed = state.NoOutputs, missedWords(job.Outputs, manifest.Others)
 	}
 	return got, here, nil
+}
+
+// tellListing has a request say how far the pod is with the digests of many files,
+// and has the lease that is held meanwhile written down.
+func (r *runner) tellListing(request *CollectRequest) {
+	var mu sync.Mutex // what is told comes from several goroutines
+	progress, told := request.Progress, time.Now()
+	request.Progress = func(done, total int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		progress(done, total)
+	}
+	request.Digests = func(done, total int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if done < total && time.Since(told) >= r.t.Heartbeat {
+			told = time.Now()
+			r.emit(Event{Kind: EventWaiting, Message: fmt.Sprintf("the pod computes digests: %d of %s", done, countFiles(total))})
+		}
+	}
+	request.Renewed = func() {
+		mu.Lock()
+		defer mu.Unlock()
+		r.leasedForResults()
+	}
+}
+
+// leasedForResults is leased where the lease may carry the pod past the grace of
+// its results.
+func (r *runner) leasedForResults() {
+	if r.graceEnd().Sub(r.now()) < 2*r.t.LeaseTTL {
+		r.leased()
+	}
 }
 
 // holds reports whether the files have one below a directory, or of its name.
@@ -193,44 +241,6 @@ func globLiteral(path string) string {
 		b.WriteRune(c)
 	}
 	return b.String()
-}
-
-// maskKept masks known secrets in the log and the metrics that came home, and
-// gives the list with the digests of what is here now.
-func (r *runner) maskKept(files []File) []File {
-	out := slices.Clone(files)
-	for i, f := range out {
-		if f.Path != jobLog && f.Path != r.run.Job.Metrics {
-			continue
-		}
-		full := filepath.Join(r.dir(), filepath.FromSlash(f.Path))
-		data, err := os.ReadFile(full)
-		if err != nil {
-			continue
-		}
-		masked := maskLines(data, r.s.Redactor.String)
-		if string(masked) == string(data) {
-			continue
-		}
-		if replaceFile(full, masked) == nil {
-			if now, err := describe(full); err == nil {
-				out[i].Size, out[i].SHA256 = now.Size, now.SHA256
-			}
-		}
-	}
-	return out
-}
-
-// maskLines masks line by line, so that one match does not take the rest of
-// the file with it.
-func maskLines(data []byte, mask func(string) string) []byte {
-	var b strings.Builder
-	for line := range strings.Lines(string(data)) {
-		body := strings.TrimRight(line, "\n")
-		b.WriteString(mask(body))
-		b.WriteString(line[len(body):])
-	}
-	return []byte(b.String())
 }
 
 // settleResults writes down what came home.
@@ -262,7 +272,11 @@ func (r *runner) settleResults(e ending, got collected) error {
 	if err != nil || got.missed != "" {
 		return err
 	}
-	r.emit(Event{Kind: EventRetrieved, Dir: r.run.Dir, Message: fmt.Sprintf("%s, %s, verified, in %s", countFiles(len(got.files)), size(total(got.files)), r.run.Dir)})
+	text := fmt.Sprintf("%s, %s, verified, in %s", countFiles(len(got.files)), size(total(got.files)), r.run.Dir)
+	if got.masked != "" {
+		text += "; " + got.masked
+	}
+	r.emit(Event{Kind: EventRetrieved, Dir: r.run.Dir, Message: text})
 	return nil
 }
 

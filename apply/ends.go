@@ -102,6 +102,7 @@ func (r *runner) notRetrieved(e ending, err error) RunOutcome {
 // awaiting reports a run that has ended and whose pod waits.
 func (r *runner) awaiting(why error) RunOutcome {
 	r.copyPodLogs()
+	r.noteLateSeen()
 	r.saveResult(nil)
 	out := r.outcome()
 	if out.Err = why; why != nil {
@@ -118,6 +119,21 @@ func (r *runner) awaiting(why error) RunOutcome {
 	r.closeMachine()
 	r.stopLogs()
 	return out
+}
+
+// noteLateSeen writes down when the pod was last heard of, where that is later than
+// whoever finds it gone would reckon by its bounds.
+func (r *runner) noteLateSeen() {
+	r.noteHeard()
+	if end, bounded := UnseenEnd(r.run, r.t); !bounded || !r.lastSeen.After(end) {
+		return
+	}
+	at := r.lastSeen
+	_ = r.save(func(_ *state.State, run *state.Run) {
+		if run.Pod != nil {
+			run.Pod.SeenAt = &at
+		}
+	})
 }
 
 // detached leaves a job that goes on.

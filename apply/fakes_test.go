@@ -143,7 +143,8 @@ type fakePod struct {
 	mu        sync.Mutex
 	born      time.Time
 	gone      bool
-	offline   bool // the network is away
+	heard     time.Time // when it last answered
+	offline   bool      // the network is away
 	started   time.Time
 	cancelled time.Time
 	asked     string
@@ -152,13 +153,17 @@ type fakePod struct {
 	uploads   []File
 	launch    LaunchRequest
 	collects  int
+	more      func() bool // whether there is more of the log to read at once
 	collect   func(n int) error
-	listed    func(m Manifest) error // why what was listed did not come
-	capAt     time.Time
-	volumeGB  int
-	disk      Disk
-	df        [2]int64
-	done      chan struct{}
+	// unfinished is what the job left running.
+	unfinished func(now time.Time) (Unfinished, error)
+	copying    func(c CollectRequest) error
+	listed     func(m Manifest) error // why what was listed did not come
+	capAt      time.Time
+	volumeGB   int
+	disk       Disk
+	df         [2]int64
+	done       chan struct{}
 }
 
 // state of the job at a time.
@@ -191,6 +196,7 @@ func (m fakeMachine) enter() error {
 	if m.gone || m.offline {
 		return errCut
 	}
+	m.heard = time.Now()
 	return nil
 }
 
@@ -265,6 +271,7 @@ func cutFrom(text string, from int64) string {
 }
 
 func (m fakeMachine) Poll(ctx context.Context, from Offsets) (Poll, error) {
+	more := m.more != nil && m.more() // which may take its time
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.enter(); err != nil {
@@ -283,6 +290,7 @@ func (m fakeMachine) Poll(ctx context.Context, from Offsets) (Poll, error) {
 		p.Log, p.Metrics = []byte(cutFrom(m.written(m.job.log, now), from.Log)), []byte(cutFrom(m.written(m.job.metrics, now), from.Metrics))
 		p.Next = Offsets{Log: int64(len(m.written(m.job.log, now))), Metrics: int64(len(m.written(m.job.metrics, now)))}
 	}
+	p.More = more
 	p.Proof = m.asked != "" && (st == JobExited && m.job.snapshot > 0 || m.job.badProof != "")
 	return p, nil
 }
@@ -309,6 +317,19 @@ func (m fakeMachine) Cancel(context.Context) error {
 	}
 	m.mark("cancel")
 	return nil
+}
+
+func (m fakeMachine) Unfinished(_ context.Context, anew bool) (Unfinished, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.enter(); err != nil {
+		return Unfinished{}, err
+	}
+	m.mark("unfinished")
+	if m.unfinished == nil {
+		return Unfinished{Changed: anew}, nil
+	}
+	return m.unfinished(time.Now())
 }
 
 func fileOf(path, content string) File {
@@ -349,6 +370,11 @@ func (m fakeMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, e
 	m.collects++
 	if m.collect != nil {
 		if err := m.collect(m.collects); err != nil {
+			return Manifest{}, err
+		}
+	}
+	if m.copying != nil {
+		if err := m.copying(c); err != nil {
 			return Manifest{}, err
 		}
 	}
@@ -448,7 +474,12 @@ func (m fakeMachine) Disk(context.Context, string, string) (Disk, error) {
 func (m fakeMachine) CopyLogs(context.Context, string) error { return m.note("copy logs") }
 func (m fakeMachine) Done() <-chan struct{}                  { return m.done }
 func (m fakeMachine) Err() error                             { return nil }
-func (m fakeMachine) Close() error                           { return nil }
+func (m fakeMachine) Heard() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.heard
+}
+func (m fakeMachine) Close() error { return nil }
 
 // world is an account, a state, a project directory and an engine on them.
 type world struct {

@@ -150,6 +150,17 @@ func (f *follower) look() (watched, bool) {
 			if r.s.interrupted() {
 				return watched{end: leftAlone}, true
 			}
+			// A log that comes faster than it is read holds up nothing else.
+			if p.State != JobRunning {
+				f.renew(r.now())
+				continue
+			}
+			if w, done := f.between(p); done {
+				return w, true
+			}
+			if r.machine == nil {
+				return watched{}, false
+			}
 			continue
 		case p.State != JobRunning:
 			f.tail.flush(f.line)
@@ -158,6 +169,16 @@ func (f *follower) look() (watched, bool) {
 		f.disk.poll(f, p)
 		return f.snapshots.poll(f, p)
 	}
+}
+
+// between does what a look at a running job and the bounds ask for, while there is
+// more of its log to read.
+func (f *follower) between(p Poll) (watched, bool) {
+	f.disk.poll(f, p)
+	if w, done := f.snapshots.poll(f, p); done {
+		return w, true
+	}
+	return f.bounds()
 }
 
 // whyEnded is why the job was ended, "" where it ended by itself.

@@ -669,3 +669,39 @@ func TestSpeed(t *testing.T) {
 		}
 	})
 }
+
+// TestALogThatFloods: a log that comes faster than it is read keeps neither the
+// bounds of a job from being held, nor the lease of its pod.
+func TestALogThatFloods(t *testing.T) {
+	floods := func(w *world, until time.Duration) {
+		w.boot = func(_ int, p *fakePod) {
+			p.more = func() bool {
+				time.Sleep(time.Second)
+				return !p.started.IsZero() && time.Since(p.started) < until
+			}
+		}
+	}
+	t.Run("while the job runs", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			floods(w, 20*time.Hour)
+			w.job.hang = true
+			s := spec()
+			w.apply(oneRun(s), Options{})
+			run := w.run("run.train")
+			if took := run.EndedAt.Sub(run.CreatedAt).Hours(); run.Reason != state.TimeLimit || took > s.Cap.MaxHours+0.2 {
+				t.Errorf("%s after %v hours", run.Reason, took)
+			}
+		})
+	})
+	t.Run("after its end", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			floods(w, 90*time.Minute)
+			w.job.length = time.Minute
+			w.job.log = "a\n"
+			out := w.apply(oneRun(spec()), Options{})
+			if n := w.pod(1).marks["lease"]; out.Class != OK || n < 6 {
+				t.Errorf("class %d, %d leases", out.Class, n)
+			}
+		})
+	})
+}

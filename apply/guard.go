@@ -58,11 +58,7 @@ func (f *follower) tick(now time.Time) time.Duration {
 // the money, the time, the stall.
 func (f *follower) guardTick(now time.Time) (watched, bool) {
 	r, g, pod := f.r, &f.guard, f.r.run.Pod
-	if now.Sub(f.progressAt) < r.t.LeaseStall && now.Sub(g.renewedAt) >= r.t.LeaseEvery && r.machine != nil {
-		if f.call(r.machine.RenewLease) == nil {
-			g.renewedAt = now
-		}
-	}
+	f.renew(now)
 	if at := f.snapshotDue(); !at.IsZero() && !now.Before(at) && !g.costAsked && r.run.Job.SnapshotPath != "" && r.machine != nil {
 		if f.snapshots.ask(f, "cost", false) == nil {
 			g.costAsked = true
@@ -87,6 +83,17 @@ func (f *follower) guardTick(now time.Time) (watched, bool) {
 	f.overrun(now)
 	f.stall(now)
 	return watched{}, false
+}
+
+// renew renews the lease of a job that makes progress, and of one that has ended
+// and whose log still comes.
+func (f *follower) renew(now time.Time) {
+	r, g := f.r, &f.guard
+	if now.Sub(f.progressAt) < r.t.LeaseStall && now.Sub(g.renewedAt) >= r.t.LeaseEvery && r.machine != nil {
+		if f.call(r.machine.RenewLease) == nil {
+			g.renewedAt = now
+		}
+	}
 }
 
 // grace is how long a pod may stay after its job's end.

@@ -56,7 +56,11 @@ func LastEnd(run *state.Run, t Timing) (end time.Time, bounded bool) {
 		by(lastJobEnd(run, t).Add(wait))
 	}
 	if run.EndedAt != nil {
-		by(run.EndedAt.Add(wait))
+		end := run.EndedAt.Add(wait)
+		if lease := pod.LeasedUntil; lease != nil && lease.Add(t.LeaseTTL).After(end) {
+			end = lease.Add(t.LeaseTTL) // it is not abandoned while its results come home
+		}
+		by(end)
 	}
 	if pod.KeptUntil != nil && run.Retrieved && (pod.State == state.PodKept || pod.State == state.PodDeleting) {
 		by(*pod.KeptUntil)
@@ -117,6 +121,7 @@ func (r *runner) bootWords(until time.Time) string {
 
 // unseenEnd is UnseenEnd by all that is known here, and now at the latest.
 func (r *runner) unseenEnd() time.Time {
+	r.noteHeard()
 	now := r.now()
 	end, bounded := UnseenEnd(r.run, r.t)
 	if !bounded {

@@ -34,6 +34,8 @@ func TestLastEnd(t *testing.T) {
 		{"overrun", func(r *state.Run) { r.Bounds.OverrunHours = 4 }, 7},
 		{"the money ends first", func(r *state.Run) { r.Pod.CostCapAt = after(1.5) }, 1.5},
 		{"the job ended", func(r *state.Run) { r.Phase, r.EndedAt = state.Failed, after(0.5) }, 1.5},
+		{"its results come home", func(r *state.Run) { r.Phase, r.EndedAt, r.Pod.LeasedUntil = state.Succeeded, after(0.5), after(1.6) }, 1.85},
+		{"its results come home to the last", func(r *state.Run) { r.Phase, r.EndedAt, r.Pod.LeasedUntil = state.Succeeded, after(0.5), after(4) }, 3},
 		{"kept for half an hour", func(r *state.Run) { r.Bounds.KeepPodS = 1800 }, 3},
 		{"kept, and the job may save itself", func(r *state.Run) { r.Bounds.KeepPodS, r.Job.SnapshotPath = 1800, "c" }, 3.25},
 		{"kept for four hours", func(r *state.Run) { r.Bounds.KeepPodS = 4 * 3600 }, 6},

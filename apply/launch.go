@@ -78,8 +78,9 @@ func (r *runner) upload(request UploadRequest) error {
 	})
 }
 
-// leased writes down, ahead of time, until when an upload may renew the lease on
-// the pod: where nobody comes back, that is how long its guard waits for a job.
+// leased writes down, ahead of time, until when a transfer may renew the lease on
+// the pod: where nobody comes back, that is how long its guard waits for a job, or
+// for its results to be fetched.
 func (r *runner) leased() {
 	now := r.now()
 	if until := r.run.Pod.LeasedUntil; until != nil && until.Sub(now) > r.t.LeaseTTL/2 {

@@ -117,6 +117,11 @@ func (m *sshMachine) Cancel(ctx context.Context) error {
 	return err
 }
 
+func (m *sshMachine) Unfinished(ctx context.Context, anew bool) (Unfinished, error) {
+	left, err := m.pod.Left(ctx, m.runID, anew)
+	return Unfinished(left), err
+}
+
 func (m *sshMachine) Manifest(ctx context.Context, globs, always []string) (Manifest, error) {
 	list, err := m.pod.Manifest(ctx, globs, always)
 	return manifestOf(list), listError(err)
@@ -141,6 +146,7 @@ func manifestOf(list job.Manifest) Manifest {
 func (m *sshMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, error) {
 	request := job.Collect{
 		Dir: c.Dir, Globs: c.Globs, Always: c.Always, Running: c.Running, AllowEmpty: true, Progress: c.Progress,
+		Digests: c.Digests, Renewed: c.Renewed,
 	}
 	if c.Known != nil {
 		request.Known = &job.Manifest{Matched: c.Known.Matched, Others: c.Known.Others, Moved: c.Known.Moved, Left: c.Known.Left}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -153,12 +154,20 @@ func replaceFile(path string, data []byte) error { return putFile(path, data, tr
 // putFile is replaceFile for a file that, unless durable, can be made again when
 // the machine goes down: it is not waited for.
 func putFile(path string, data []byte, durable bool) error {
+	return putFileBy(path, durable, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// putFileBy is putFile for what is not in memory.
+func putFileBy(path string, durable bool, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".write-*")
 	if err != nil {
 		return fmt.Errorf("%s was not written: %w", path, err)
 	}
 	defer func() { _ = os.Remove(f.Name()) }()
-	_, err = f.Write(data)
+	err = write(f)
 	if err == nil && durable {
 		err = f.Sync()
 	}

@@ -127,6 +127,10 @@ type Machine interface {
 	Poll(ctx context.Context, from Offsets) (Poll, error)
 	// Cancel ends the job's process group.
 	Cancel(ctx context.Context) error
+	// Unfinished looks for what a job that has ended left running, and whether
+	// anything in the run's directory changed since the look before; anew: as if
+	// there were none.
+	Unfinished(ctx context.Context, anew bool) (Unfinished, error)
 	// Manifest lists the files that match globs, and those in always, with
 	// their digests; ErrNoJob where no job was ever started.
 	Manifest(ctx context.Context, globs, always []string) (Manifest, error)
@@ -157,6 +161,8 @@ type Machine interface {
 	// Done is closed when the connection is lost; Err says why.
 	Done() <-chan struct{}
 	Err() error
+	// Heard is when something last came from the pod.
+	Heard() time.Time
 	Close() error
 }
 
@@ -239,6 +245,15 @@ type Poll struct {
 	DiskUsed, DiskFree, VolumeUsed int64
 }
 
+// Unfinished is what a job that has ended left running.
+type Unfinished struct {
+	Processes int
+	// Open are files in the run's directory that one of them may write to; the log
+	// and the metrics do not count.
+	Open    []string
+	Changed bool // something there changed since the look before
+}
+
 // Manifest is what there is on the pod.
 type Manifest struct {
 	Files []File
@@ -264,6 +279,11 @@ type CollectRequest struct {
 	Always   []string
 	Running  bool // the job still runs
 	Progress func(done, total int64)
+	// Digests is told of how many files the pod has computed the digests, Renewed
+	// that the lease was renewed, which it is until the end. They may be nil and
+	// may be called while Progress is.
+	Digests func(done, total int)
+	Renewed func()
 	// Known is the list of an earlier try at an ended job's results; nil has
 	// one made.
 	Known *Manifest

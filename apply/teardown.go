@@ -281,8 +281,19 @@ func (s *session) isBroken() bool { return s.mayBegin() != nil }
 
 func (r *runner) closeMachine() {
 	if r.machine != nil {
+		r.noteHeard()
 		_ = r.machine.Close()
 		r.machine = nil
+	}
+}
+
+// noteHeard takes in when the pod was last heard of over its connection.
+func (r *runner) noteHeard() {
+	if r.machine == nil {
+		return
+	}
+	if at := r.now().Add(-time.Since(r.machine.Heard())); at.After(r.lastSeen) {
+		r.lastSeen = at
 	}
 }
 

@@ -69,6 +69,9 @@ func (r *runner) done(err error) RunOutcome {
 // ended tells that a run has ended.
 func (r *runner) ended(out RunOutcome) {
 	r.s.forgetRunning(r.address)
+	if out.Waits {
+		out.Dir = "" // the results are not there
+	}
 	r.emit(Event{Kind: EventEnded, Phase: "done", State: out.State, Reason: out.Reason, ExitCode: out.ExitCode, Dir: out.Dir, Seconds: out.Seconds, Message: out.Message})
 }
 

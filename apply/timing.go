@@ -69,9 +69,10 @@ type Timing struct {
 	SnapshotLead, RequestLook, SnapshotLinger time.Duration
 	// LastFetch is how long before a bound what a job has written is fetched.
 	LastFetch time.Duration
-	// Settle is how long results that still change are waited for before what the
-	// job left running is ended.
-	Settle time.Duration
+	// Settle is how long results that something still writes are waited for, in
+	// all, before what the job left running is ended; Steady how long nothing of
+	// them changes before they count as finished while something of the job runs.
+	Settle, Steady time.Duration
 	// MinCapTime is the least time that a cost cap should buy.
 	MinCapTime time.Duration
 
@@ -116,7 +117,7 @@ func Production() Timing {
 		DeadlineMargin: 5 * time.Minute,
 		Reconnect:      time.Second, ReconnectMax: 30 * time.Second,
 		SnapshotLead: 15 * time.Minute, RequestLook: 30 * time.Second, SnapshotLinger: 10 * time.Minute,
-		MinCapTime: 30 * time.Minute, LastFetch: 5 * time.Minute, Settle: 2 * time.Minute,
+		MinCapTime: 30 * time.Minute, LastFetch: 5 * time.Minute, Settle: 2 * time.Minute, Steady: 10 * time.Second,
 		DiskLook: time.Minute, GrowWait: 2 * time.Minute, GrowLooks: 3,
 		GuardInterval: time.Minute, GuardSnapshotWait: 15 * time.Minute,
 		GuardProbeWait: 10 * time.Second, GuardProbeLimit: 165 * time.Second, SeenWait: 3 * time.Minute,
@@ -156,7 +157,7 @@ func (t Timing) Scaled(speed float64) Timing {
 	for _, d := range []*time.Duration{
 		&t.LeaseTTL, &t.LeaseStall, &t.DeadlineMargin, &t.SnapshotLead, &t.GuardInterval,
 		&t.GuardSnapshotWait, &t.GuardProbeWait, &t.SeenWait, &t.MinCapTime, &t.ReconnectMax,
-		&t.GrowWait, &t.RefusalWindow, &t.ForeignKey, &t.ForeignKeyBoot, &t.LastFetch, &t.Settle,
+		&t.GrowWait, &t.RefusalWindow, &t.ForeignKey, &t.ForeignKeyBoot, &t.LastFetch, &t.Settle, &t.Steady,
 	} {
 		by(d, time.Second)
 	}

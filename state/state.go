@@ -313,11 +313,13 @@ type Pod struct {
 	VolumeID  string     `json:"volume_id,omitempty"`
 	// WorkDir is the run's directory on the pod.
 	WorkDir string `json:"work_dir,omitempty"`
-	// LeasedUntil is until when an upload may have renewed the lease on a pod
-	// without a job, written ahead of time; nil once a job may have been started.
+	// LeasedUntil is until when a transfer may have renewed the pod's lease, written
+	// ahead of time: an upload to a pod without a job, nil once one may have been
+	// started, or results that come home past their grace.
 	LeasedUntil *time.Time `json:"leased_until,omitempty"`
-	// SeenAt is when the provider last did not answer while the pod's end was due:
-	// the pod's own guard cannot have ended it before.
+	// SeenAt is when the provider last did not answer while the pod's end was due, so
+	// that its own guard cannot have ended it before, or when it was last heard of
+	// later than its bounds let expect.
 	SeenAt    *time.Time `json:"seen_at,omitempty"`
 	DeletedAt *time.Time `json:"deleted_at,omitempty"`
 	DeletedBy string     `json:"deleted_by,omitempty"` // client, watchdog, pod_rm, unknown

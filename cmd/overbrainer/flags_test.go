@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -100,11 +102,64 @@ func TestLastLines(t *testing.T) {
 		{"a\nb\n", 0, ""},
 		{"a\nb\n", -1, "a\nb\n"},
 		{"", 3, ""},
+		{"a\nb\n\n\n", 1, "b\n\n\n"},
+		{"a\n\nb\n", 2, "\nb\n"},
 	} {
 		if got := string(lastLines([]byte(test.in), test.n)); got != test.want {
 			t.Errorf("last %d of %q: %q, want %q", test.n, test.in, got, test.want)
 		}
+		in := strings.NewReader(test.in)
+		if err := toLastLines(in, max(test.n, 0)); err != nil {
+			t.Error(err)
+		}
+		if got, _ := io.ReadAll(in); test.n >= 0 && string(got) != test.want {
+			t.Errorf("last %d of %q in a file: %q, want %q", test.n, test.in, got, test.want)
+		}
 	}
+}
+
+// readCount counts what is read.
+type readCount struct {
+	io.ReadSeeker
+	n int
+}
+
+func (r *readCount) Read(p []byte) (int, error) {
+	n, err := r.ReadSeeker.Read(p)
+	r.n += n
+	return n, err
+}
+
+// TestLongLogsAreReadInParts: the last lines of a long log take its end, and all of
+// them, or a line without end, no more memory at once than a part.
+func TestLongLogsAreReadInParts(t *testing.T) {
+	line := strings.Repeat("x", 999) + "\n"
+	log := &readCount{ReadSeeker: strings.NewReader(strings.Repeat(line, 10_000))}
+	if err := toLastLines(log, 200); err != nil || log.n > 512<<10 {
+		t.Errorf("%d bytes were read, %v", log.n, err)
+	}
+	var out bytes.Buffer
+	a := &app{out: &out}
+	if err := a.printLines(log); err != nil || out.String() != strings.Repeat(line, 200) {
+		t.Errorf("%d bytes, %v", out.Len(), err)
+	}
+	most := &mostWritten{}
+	a.out = most
+	long := strings.Repeat("y", 5<<20)
+	if err := a.printLines(strings.NewReader(long + "\r\nend")); err != nil || most.text.String() != long+"\nend\n" || most.n > 1<<20+1 {
+		t.Errorf("%d bytes at once of %d, %v", most.n, most.text.Len(), err)
+	}
+}
+
+// mostWritten keeps what is written, and how much of it at once at most.
+type mostWritten struct {
+	text bytes.Buffer
+	n    int
+}
+
+func (w *mostWritten) Write(p []byte) (int, error) {
+	w.n = max(w.n, len(p))
+	return w.text.Write(p)
 }
 
 // fits checks that help needs no more than 80 columns; an example may, since it

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,7 +81,7 @@ func runLogsCommand(a *app) *command {
 
 // localLog prints the log that was brought home.
 func (a *app) localLog(address, path string, run *state.Run, view logsView) error {
-	data, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		p := &problem{code: "no_log", id: run.ID, message: "run " + run.ID + " left no log here: it is " + string(run.Phase), hint: a.whoHas(run)}
 		if p.hint == "" && fileExists(a.podLogOf(run)) {
@@ -91,15 +92,85 @@ func (a *app) localLog(address, path string, run *state.Run, view logsView) erro
 	if err != nil {
 		return err
 	}
-	a.printLog(lastLines(data, view.tail))
-	return nil
+	defer f.Close()
+	if view.tail >= 0 {
+		if err := toLastLines(f, view.tail); err != nil {
+			return err
+		}
+	}
+	return a.printLines(f)
 }
 
 // printLog writes lines of a log, cleaned.
-func (a *app) printLog(data []byte) {
-	for line := range bytes.Lines(data) {
-		fmt.Fprintln(a.out, safetext.OneLine(string(bytes.TrimRight(line, "\r\n"))))
+func (a *app) printLog(data []byte) { _ = a.printLines(bytes.NewReader(data)) }
+
+// printLines is printLog for what may be longer than fits in memory.
+func (a *app) printLines(log io.Reader) error {
+	in := bufio.NewReaderSize(log, 1<<20)
+	for {
+		line, err := in.ReadSlice('\n')
+		cut := errors.Is(err, bufio.ErrBufferFull) // the line goes on
+		if err != nil && !cut && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if len(line) > 0 {
+			text := safetext.OneLine(string(bytes.TrimRight(line, "\r\n")))
+			if !cut {
+				text += "\n"
+			}
+			fmt.Fprint(a.out, text)
+		}
+		if err != nil && !cut {
+			return nil
+		}
 	}
+}
+
+// lastLinesOf gives the last n lines of a log for a page, at most 1 MiB.
+func lastLinesOf(path string, n int) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	if err := toLastLines(f, n); err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	return strings.TrimRight(string(text), "\n"), err
+}
+
+// toLastLines seeks to the beginning of the last n lines.
+func toLastLines(f io.ReadSeeker, n int) error {
+	at, err := f.Seek(0, io.SeekEnd)
+	if err != nil || n == 0 {
+		return err
+	}
+	buf := make([]byte, 64<<10)
+	ended := false // a line ends where nothing but line breaks follows
+	for at > 0 {
+		part := buf[:min(at, int64(len(buf)))]
+		at -= int64(len(part))
+		if _, err := f.Seek(at, io.SeekStart); err != nil {
+			return err
+		}
+		if _, err := io.ReadFull(f, part); err != nil {
+			return err
+		}
+		for i, c := range slices.Backward(part) {
+			switch {
+			case c != '\n':
+				ended = true
+			case ended:
+				if n--; n == 0 {
+					_, err := f.Seek(at+int64(i)+1, io.SeekStart)
+					return err
+				}
+			}
+		}
+	}
+	_, err = f.Seek(0, io.SeekStart)
+	return err
 }
 
 // lastLines gives the last n lines; n < 0 gives all.

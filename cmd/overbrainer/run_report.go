@@ -107,13 +107,13 @@ func (a *app) reported(address string, run *state.Run) (r ui.ReportRun, missing 
 	series, err := a.series(dir)
 	unread(err)
 	r = ui.ReportRun{Address: address, Run: run, Series: series}
-	data, err := os.ReadFile(filepath.Join(dir, "job.log"))
+	tail, err := lastLinesOf(filepath.Join(dir, "job.log"), 30)
 	unread(err)
-	if tail := strings.TrimRight(string(lastLines(data, 30)), "\n"); tail != "" {
+	if tail != "" {
 		r.Tail = strings.Split(tail, "\n")
 	}
 	var in struct{ Inputs, Shown map[string]string }
-	data, err = os.ReadFile(filepath.Join(dir, "inputs.json"))
+	data, err := os.ReadFile(filepath.Join(dir, "inputs.json"))
 	unread(err)
 	if err == nil && json.Unmarshal(data, &in) == nil {
 		for _, name := range slices.Sorted(maps.Keys(in.Inputs)) {

@@ -101,9 +101,12 @@ func (m *instantPod) Proof(context.Context, string) (state.Snapshot, bool, error
 
 // The rest succeeds and leaves nothing.
 
-func (m *instantPod) Reserve(context.Context, string) error               { return nil }
-func (m *instantPod) Upload(context.Context, apply.UploadRequest) error   { return nil }
-func (m *instantPod) Cancel(context.Context) error                        { return nil }
+func (m *instantPod) Reserve(context.Context, string) error             { return nil }
+func (m *instantPod) Upload(context.Context, apply.UploadRequest) error { return nil }
+func (m *instantPod) Cancel(context.Context) error                      { return nil }
+func (m *instantPod) Unfinished(context.Context, bool) (apply.Unfinished, error) {
+	return apply.Unfinished{}, nil
+}
 func (m *instantPod) MarkRetrieved(context.Context) error                 { return nil }
 func (m *instantPod) MarkSeen(context.Context) error                      { return nil }
 func (m *instantPod) RenewLease(context.Context) error                    { return nil }
@@ -114,4 +117,5 @@ func (m *instantPod) CopyLogs(context.Context, string) error              { retu
 func (m *instantPod) RemoveRunDir(context.Context) error                  { return nil }
 func (m *instantPod) Done() <-chan struct{}                               { return m.done }
 func (m *instantPod) Err() error                                          { return nil }
+func (m *instantPod) Heard() time.Time                                    { return time.Now() }
 func (m *instantPod) Close() error                                        { return nil }

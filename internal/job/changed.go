@@ -53,7 +53,7 @@ func (p *Pod) unchanged(ctx context.Context, files []remote.File) error {
 		return nil
 	}
 	// Their time alone proves nothing: it may be in the future.
-	now, err := p.hashes(ctx, slices.Compact(sortedNames(maybe)))
+	now, err := p.hashes(ctx, slices.Compact(sortedNames(maybe)), nil)
 	if err != nil {
 		return err
 	}
@@ -71,20 +71,26 @@ func (p *Pod) unchanged(ctx context.Context, files []remote.File) error {
 
 // inParts cuts names into as many at a time as a program's arguments may be.
 func inParts(names []string) iter.Seq[[]string] {
-	const most = 64 << 10
 	return func(yield func([]string) bool) {
 		for len(names) > 0 {
-			n, size := 0, int64(0)
-			for n < len(names) && (n == 0 || size+bytesOf(names[n:n+1]) <= most) {
-				size += bytesOf(names[n : n+1])
-				n++
-			}
-			if !yield(names[:n]) {
+			part := firstPart(names)
+			if !yield(part) {
 				return
 			}
-			names = names[n:]
+			names = names[len(part):]
 		}
 	}
+}
+
+// firstPart is as many of the first names as a program's arguments may be.
+func firstPart(names []string) []string {
+	const most = 64 << 10
+	n, size := 0, int64(0)
+	for n < len(names) && (n == 0 || size+bytesOf(names[n:n+1]) <= most) {
+		size += bytesOf(names[n : n+1])
+		n++
+	}
+	return names[:n]
 }
 
 // whyWrong tells a file that changed on the pod from one that did not arrive as
@@ -100,8 +106,8 @@ func (p *Pod) whyWrong(ctx context.Context, m Manifest, err error) error {
 		if was.Path != wrong.Path {
 			continue
 		}
-		now, lost := p.hashes(ctx, []string{was.Path})
-		var gone *ProtocolError
+		now, lost := p.hashes(ctx, []string{was.Path}, nil)
+		var gone *ChangedError
 		switch {
 		case errors.As(lost, &gone), lost == nil && now[0] != was:
 			return changed

@@ -34,6 +34,12 @@ type Collect struct {
 	// AllowEmpty: no match of Globs is fine.
 	AllowEmpty bool
 	Progress   func(done, total int64) // bytes; nil tells nobody
+	// Digests is told of how many files the pod has computed the digests; nil tells
+	// nobody.
+	Digests func(done, total int)
+	// Renewed is called after each renewal of the lease, from another goroutine;
+	// may be nil.
+	Renewed func()
 	// Free gives the free bytes of the file system that holds a directory; nil
 	// asks the system.
 	Free func(dir string) (int64, error)
@@ -58,10 +64,11 @@ func (e *SpaceError) Error() string {
 // with the manifest, and only then their names in Dir. If anything is missing,
 // different or too much, nothing gets its final name and what was copied waits
 // for the next attempt. Files that lie in their places already, with the right
-// content, are not copied again. The lease is renewed while bytes move.
+// content, are not copied again. The lease is held for as long as all that takes.
 //
 // Telling the pod is a step of its own: see MarkRetrieved.
 func (p *Pod) Collect(ctx context.Context, c Collect) (Manifest, error) {
+	defer p.holdLease(ctx, c.Renewed)()
 	always := c.Always
 	if !c.Running {
 		always = append([]string{"job.log"}, always...)
@@ -74,7 +81,7 @@ func (p *Pod) Collect(ctx context.Context, c Collect) (Manifest, error) {
 		m = *c.Known
 	} else {
 		var err error
-		if m, err = p.Manifest(ctx, c.Globs, always); err != nil {
+		if m, err = p.manifest(ctx, c.Globs, always, c.Digests); err != nil {
 			return m, err
 		}
 	}
@@ -147,16 +154,14 @@ func (p *Pod) pull(ctx context.Context, c Collect, m Manifest, files []remote.Fi
 		if c.Progress != nil {
 			tell = func(done, _ int64) { c.Progress(before+done, total) }
 		}
-		progress, stop := p.holdLease(ctx, tell)
 		err := p.conn.Pull(ctx, remote.Pull{
 			Dir:      p.dir,
 			Files:    part.files,
 			Dest:     part.dest,
 			Grows:    p.grows,
-			Progress: progress,
+			Progress: tell,
 			Stall:    p.Stall,
 		})
-		stop()
 		if err != nil {
 			return err
 		}

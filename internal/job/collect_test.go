@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -102,12 +103,20 @@ func TestHashTools(t *testing.T) {
 				}
 			}
 			p := newPod(t, machine{name: "sh", sh: filepath.Join(bin, "sh"), path: os.Getenv("PATH")})
-			p.put("a file", "hello\n")
+			names := []string{"a file", "and\\another", "metrics.jsonl", "third\xff"}
+			for _, name := range names {
+				p.put(name, "hello\n")
+			}
 			p.conn.m.path = bin
-			out, err := p.do(t.Context(), p.work, call{what: "hashing", names: []string{"a file"}, script: compact(hashText)})
-			const want = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03 6 - ./a file\x00"
-			if err != nil || string(out) != want {
-				t.Errorf("%q %v", out, err)
+			files, err := p.hashes(t.Context(), names, nil)
+			if err != nil || len(files) != len(names) {
+				t.Fatalf("%v %v", files, err)
+			}
+			for i, name := range names {
+				want := remote.File{Path: name, Size: 6, SHA256: "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"}
+				if files[i] != want {
+					t.Errorf("%+v", files[i])
+				}
 			}
 		})
 	}
@@ -115,22 +124,130 @@ func TestHashTools(t *testing.T) {
 
 func TestParseHashes(t *testing.T) {
 	digest := strings.Repeat("ab", 32)
-	if files, err := parseHashes([]byte(digest+" 3 x ./a b\x00"), []string{"a b"}); err != nil || files[0].Path != "a b" || !files[0].Exec {
-		t.Errorf("%v %v", files, err)
+	const single = "\x00\x00"
+	for name, good := range map[string]string{
+		"single":    single + digest + " 3 x ./a b\x00",
+		"sha256sum": digest + "  ./a b\n\x003 ./a b\n\x00= = x ./a b\x00",
+		"openssl":   digest + " *./a b\n\x00   3 ./a b\n   3 total\n\x00= = x ./a b\x00",
+	} {
+		want := []remote.File{{Path: "a b", Size: 3, SHA256: digest, Exec: true}}
+		if files, unread, err := parseHashes([]byte(good)); err != nil || len(unread) > 0 || !slices.Equal(files, want) {
+			t.Errorf("%s: %v %v %v", name, files, unread, err)
+		}
+	}
+	for name, none := range map[string]string{
+		"unread":   single + "- - - ./a b\x00",
+		"no hash":  "\x003 ./a b\n\x00= = x ./a b\x00",
+		"no size":  digest + "  ./a b\n\x00\x00= = x ./a b\x00",
+		"no lines": "\x00\x00= = x ./a b\x00",
+	} {
+		if files, unread, err := parseHashes([]byte(none)); err != nil || len(files) > 0 || !slices.Equal(unread, []string{"a b"}) {
+			t.Errorf("%s: %v %v %v", name, files, unread, err)
+		}
 	}
 	for name, bad := range map[string]string{
-		"63 digits":    digest[1:] + " 3 - ./a b\x00",
-		"no space":     digest + "3 - ./a b\x00",
-		"no mode":      digest + " 3 ./a b\x00",
-		"negative":     digest + " -3 - ./a b\x00",
-		"no dot":       digest + " 3 - a b\x00",
-		"missing":      "",
-		"another file": digest + " 3 - ./a c\x00",
-		"one more":     digest + " 3 - ./a b\x00" + digest + " 3 - ./z\x00",
+		"cut off":      digest + "  ./a b\n\x003 ./a b\n",
+		"63 digits":    single + digest[1:] + " 3 - ./a b\x00",
+		"no space":     single + digest + "3 - ./a b\x00",
+		"no mode":      single + digest + " 3 ./a b\x00",
+		"negative":     single + digest + " -3 - ./a b\x00",
+		"no dot":       single + digest + " 3 - a b\x00",
+		"another file": single + digest + " 3 - ./a c\x00",
+		"one more":     single + digest + " 3 - ./a b\x00" + digest + " 3 - ./z\x00",
 	} {
-		if files, err := parseHashes([]byte(bad), []string{"a b"}); err == nil {
+		files, _, err := parseHashes([]byte(bad))
+		if err == nil {
+			_, err = missingOf(files, []string{"a b"})
+		}
+		if err == nil {
 			t.Errorf("%s: %v", name, files)
 		}
+	}
+	if gone, err := missingOf([]remote.File{{Path: "b"}}, []string{"a", "b", "c"}); err != nil || !slices.Equal(gone, []string{"a", "c"}) {
+		t.Errorf("gone %q %v", gone, err)
+	}
+}
+
+// TestWhatGoesAwayIsAChange: a file that was listed and is not there when its digest
+// is to be computed.
+func TestWhatGoesAwayIsAChange(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		p, c := results(t, m)
+		p.conn.m.path = filepath.Dir(p.tool("sha256sum", "rm -f output/model.bin; exec "+need(t, "sha256sum")+` "$@"`)) + ":" + m.path
+		_, err := p.Manifest(t.Context(), c.Globs, nil)
+		var changed *ChangedError
+		if !errors.As(err, &changed) || !slices.Equal(changed.Paths, []string{"output/model.bin"}) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// counted is a machine some of whose programs note each start of theirs in calls.
+func counted(t *testing.T, m machine, names ...string) (counting machine, calls func() int) {
+	bin, list := t.TempDir(), filepath.Join(t.TempDir(), "calls")
+	for _, name := range names {
+		path, err := exec.Command(m.sh, "-c", "PATH="+remote.Quote(m.path)+"; command -v "+name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		script := "#!/bin/sh\necho >>" + list + "\nexec " + strings.TrimSpace(string(path)) + " \"$@\"\n"
+		if err := writeFile(filepath.Join(bin, name), []byte(script), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.path = bin + ":" + m.path
+	return m, func() int {
+		text, _ := os.ReadFile(list)
+		return strings.Count(string(text), "\n")
+	}
+}
+
+// TestManyFilesTakeFewPrograms: the digests of many files, whose names are more
+// than one program takes, do not take programs for each, and how far they are is
+// told.
+func TestManyFilesTakeFewPrograms(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		m, calls := counted(t, m, "sha256sum", "wc", "head", "find")
+		p, c := results(t, m)
+		p.conn.m = m
+		const many = 2000
+		for i := range many {
+			p.put(fmt.Sprintf("output/%s/%d", strings.Repeat("long", 20), i), fmt.Sprint(i))
+		}
+		var told []int
+		c.Digests = func(done, total int) {
+			if total < many || len(told) > 0 && done < told[len(told)-1] {
+				t.Errorf("%d of %d", done, total)
+			}
+			told = append(told, done)
+		}
+		manifest, err := p.Collect(t.Context(), c)
+		if err != nil || len(manifest.Files) != many+4 {
+			t.Fatalf("%d files, %v", len(manifest.Files), err)
+		}
+		if n := calls(); n > many/4 {
+			t.Errorf("%d programs for %d files", n, many)
+		}
+		if len(told) < 3 || told[0] != 0 || told[len(told)-1] != many+4 {
+			t.Errorf("told %d", told)
+		}
+		if bad, err := Verify(t.Context(), c.Dir, manifest.Files); err != nil || len(bad) > 0 {
+			t.Errorf("%q %v", bad, err)
+		}
+	})
+}
+
+// TestLeaseIsHeldWhileCollecting: also while the pod only computes.
+func TestLeaseIsHeldWhileCollecting(t *testing.T) {
+	m := machine{name: "sh", sh: "/bin/sh", path: os.Getenv("PATH")}
+	p, c := results(t, m)
+	p.LeaseEvery = time.Millisecond
+	waits := "rm -f .pod/lease; n=0; while [ ! -e .pod/lease ]; do [ $n -lt 500 ] || exit 1; n=$((n+1)); sleep 0.02; done; exec " + need(t, "sha256sum") + ` "$@"`
+	p.conn.m.path = filepath.Dir(p.tool("sha256sum", waits)) + ":" + m.path
+	var renewed atomic.Int64
+	c.Renewed = func() { renewed.Add(1) }
+	if _, err := p.Collect(t.Context(), c); err != nil || renewed.Load() < 3 {
+		t.Errorf("renewed %d times, %v", renewed.Load(), err)
 	}
 }
 
@@ -533,7 +650,7 @@ func TestTakenNamesComeHomeElsewhere(t *testing.T) {
 	p, c := results(t, m)
 	c.Globs = []string{"**"}
 	weights := strings.Repeat("w", minTwin)
-	for name, content := range map[string]string{"run.json": "theirs", "inputs.json": weights, "ssh/config": "c", ".partial/x": "p", "renamed/run.json": "too", "output/copy": weights} {
+	for name, content := range map[string]string{"run.json": "theirs", "inputs.json": weights, "ssh/config": "c", ".partial/x": "p", ".overbrainer-parts/x": "x", "renamed/run.json": "too", "output/copy": weights} {
 		p.put(name, content)
 	}
 	for name, content := range map[string]string{"run.json": "ours", "ssh/id_ed25519": "key"} {
@@ -547,7 +664,7 @@ func TestTakenNamesComeHomeElsewhere(t *testing.T) {
 			t.Fatalf("%q %v", manifest.Moved, err)
 		}
 		for name, want := range map[string]string{
-			"renamed_/run.json": "theirs", "renamed_/inputs.json": weights, "renamed_/ssh/config": "c", "renamed_/.partial/x": "p",
+			"renamed_/run.json": "theirs", "renamed_/inputs.json": weights, "renamed_/ssh/config": "c", "renamed_/.partial/x": "p", "renamed_/.overbrainer-parts/x": "x",
 			"renamed/run.json": "too", "run.json": "ours", "ssh/id_ed25519": "key", "output/model.bin": strings.Repeat("weights", 1000),
 		} {
 			if got, err := os.ReadFile(filepath.Join(c.Dir, name)); err != nil || string(got) != want {

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/overbrainer/overbrainer/internal/glob"
@@ -72,9 +70,13 @@ const (
 
 // Manifest lists the files in the run's directory that globs match or always
 // names, those behind links included, and has the pod compute their digests.
-// The error is ErrNoJob where no job left them, and an *UnreadError where the pod
-// cannot read some.
+// The error is ErrNoJob where no job left them, an *UnreadError where the pod
+// cannot read some, and a *ChangedError where some went away meanwhile.
 func (p *Pod) Manifest(ctx context.Context, globs, always []string) (Manifest, error) {
+	return p.manifest(ctx, globs, always, nil)
+}
+
+func (p *Pod) manifest(ctx context.Context, globs, always []string, told func(done, total int)) (Manifest, error) {
 	set := glob.New(globs)
 	list, err := p.list(ctx, func(name string) bool { return mayHold(set, always, name) })
 	var script *ScriptError
@@ -92,7 +94,7 @@ func (p *Pod) Manifest(ctx context.Context, globs, always []string) (Manifest, e
 	if len(wanted) == 0 {
 		return m, nil
 	}
-	if m.Files, err = p.hashes(ctx, wanted); err != nil {
+	if m.Files, err = p.hashes(ctx, wanted, told); err != nil {
 		return m, err
 	}
 	m.move(list.files)
@@ -127,27 +129,6 @@ func (m *Manifest) apart(files []remote.File) (own, moved []remote.File) {
 		moved = append(moved, f)
 	}
 	return own, moved
-}
-
-// hashes has the pod compute the digests of files, which are sorted by name.
-func (p *Pod) hashes(ctx context.Context, wanted []string) ([]remote.File, error) {
-	const what = "computing the results' digests"
-	out, err := p.do(ctx, p.work, call{
-		what:   what,
-		vars:   []string{"ob_metrics", p.Metrics},
-		names:  wanted,
-		script: compact(hashText),
-		max:    bytesOf(wanted) + int64(len(wanted))*120 + 1024,
-	})
-	if err != nil {
-		return nil, err
-	}
-	files, err := parseHashes(out, wanted)
-	var unread *UnreadError
-	if err != nil && !errors.As(err, &unread) {
-		err = &ProtocolError{What: what, Detail: err.Error()}
-	}
-	return files, err
 }
 
 // bytesOf is how long names are that each stand after "./" and before a NUL.
@@ -192,52 +173,6 @@ func isTemporary(top string) bool {
 		return false
 	}
 	return strings.HasPrefix(top, ".claim.") || strings.HasPrefix(top, "snapshot.request.")
-}
-
-// parseHashes reads "sha256 size mode ./name" and a NUL for each wanted name, "-"
-// for the digest of one that cannot be read.
-func parseHashes(out []byte, wanted []string) ([]remote.File, error) {
-	files := make([]remote.File, 0, len(wanted))
-	var unread []string
-	for record := range bytes.SplitSeq(out, []byte{0}) {
-		if len(record) == 0 {
-			continue
-		}
-		fields := strings.SplitN(string(record), " ", 4)
-		if len(fields) != 4 {
-			return nil, fmt.Errorf("the record %q", shorten(record))
-		}
-		digest, err := hex.DecodeString(fields[0])
-		size, sizeErr := strconv.ParseInt(fields[1], 10, 64)
-		name, found := strings.CutPrefix(fields[3], "./")
-		if fields[0] == "-" && found && slices.Contains(wanted, name) {
-			unread = append(unread, name)
-			continue
-		}
-		if err != nil || len(digest) != sha256.Size || sizeErr != nil || size < 0 || !found ||
-			(fields[2] != "x" && fields[2] != "-") {
-			return nil, fmt.Errorf("the record %q", shorten(record))
-		}
-		files = append(files, remote.File{
-			Path: name, Size: size, SHA256: hex.EncodeToString(digest), Exec: fields[2] == "x",
-		})
-	}
-	if len(unread) > 0 {
-		return nil, &UnreadError{Paths: unread}
-	}
-	slices.SortFunc(files, func(a, b remote.File) int { return strings.Compare(a.Path, b.Path) })
-	for i, name := range wanted {
-		switch {
-		case i >= len(files) || files[i].Path > name:
-			return nil, fmt.Errorf("%q went away while it was listed", name)
-		case files[i].Path != name:
-			return nil, fmt.Errorf("it names %q, which was not asked for", files[i].Path)
-		}
-	}
-	if len(files) > len(wanted) {
-		return nil, fmt.Errorf("it names %q, which was not asked for", files[len(wanted)].Path)
-	}
-	return files, nil
 }
 
 // hashAll is the SHA-256 and length of what r gives.

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -63,25 +62,23 @@ func (p *Pod) RemoveRunDir(ctx context.Context) error {
 	return err
 }
 
-// holdLease renews the lease while bytes move, so that a transfer is not taken
-// for an abandoned pod. progress is called by the transfer; stop ends it.
-func (p *Pod) holdLease(ctx context.Context, told func(done, total int64)) (progress func(done, total int64), stop func()) {
-	if told == nil {
-		told = func(int64, int64) {}
-	}
+// holdLease renews the lease until stop is called, so that a pod with which
+// somebody works is not taken for an abandoned one. What may hang ends by itself:
+// a transfer when no byte moves, a connection when nothing answers. renewed, which
+// may be nil, is called after each time.
+func (p *Pod) holdLease(ctx context.Context, renewed func()) (stop func()) {
 	if p.LeaseEvery <= 0 {
-		return told, func() {}
+		return func() {}
 	}
-	var moved atomic.Bool
-	moved.Store(true) // the transfer has just begun
 	ctx, cancel := context.WithCancel(ctx)
 	var renewing sync.WaitGroup
 	renewing.Go(func() {
 		tick := time.NewTicker(p.LeaseEvery)
 		defer tick.Stop()
 		for {
-			if moved.Swap(false) {
-				_ = p.RenewLease(ctx) // the next tick tries again
+			// Where it fails, the next tick tries again.
+			if p.RenewLease(ctx) == nil && renewed != nil {
+				renewed()
 			}
 			select {
 			case <-ctx.Done():
@@ -90,15 +87,7 @@ func (p *Pod) holdLease(ctx context.Context, told func(done, total int64)) (prog
 			}
 		}
 	})
-	last := int64(-1)
-	progress = func(done, total int64) {
-		if done != last {
-			last = done
-			moved.Store(true)
-		}
-		told(done, total)
-	}
-	return progress, func() { cancel(); renewing.Wait() }
+	return func() { cancel(); renewing.Wait() }
 }
 
 // Disk is what the pod measured, in bytes; -1: not known.

@@ -272,7 +272,7 @@ func (p *Pod) Cancel(ctx context.Context, runID string) (Status, error) {
 	out, err := p.run(ctx, call{
 		what:   "cancelling the job",
 		vars:   []string{"ob_patience", seconds(p.CancelPatience), "ob_mark", runID},
-		script: compact(libText) + compact(statusText) + compact(cancelText),
+		script: compact(libText) + compact(statusText) + compact(procsText) + compact(cancelText),
 	})
 	if err != nil {
 		return Status{}, err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -347,6 +348,106 @@ func TestCancelEndsWhatIsLeft(t *testing.T) {
 				}
 				p.eventually("the end of what was left", func() bool { return len(withVariable("OVERBRAINER_JOB="+p.spec.RunID)) == 0 })
 			})
+		}
+	})
+}
+
+// TestLeftBehind: of a job that ended by itself, what it left running is found, in
+// its group and out of it, and which files of the run's directory it may still
+// write to; the log, and files that are only read or are elsewhere, do not count.
+func TestLeftBehind(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		for name, tt := range map[string]struct {
+			command string
+			left    int
+			open    []string
+		}{
+			"nothing":       {`mkdir output; echo 1 >output/a; exit 4`, 0, nil},
+			"idle":          {`exec 3</dev/null; sleep 1234567 & exit 4`, 1, nil},
+			"reads":         {`echo 1 >a; sleep 1234567 <a & exit 4`, 1, nil},
+			"writes":        {`mkdir output; exec sleep 1234567 3>'output/a file' 4>>output/b 5<>c & exit 4`, 1, []string{"c", "output/a file", "output/b"}},
+			"left group":    {`setsid sleep 1234567 3>a & exit 4`, 1, []string{"a"}},
+			"what is gone":  {`exec 3>a; sleep 1234567 & rm a; exit 4`, 1, nil},
+			"only metrics":  {`exec 3>>metrics.jsonl; sleep 1234567 & exit 4`, 1, nil},
+			"without marks": {`env -i sleep 1234567 3>a & exit 4`, 1, []string{"a"}},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p := newPod(t, m)
+				p.reserve()
+				p.spec.RunID = filepath.Base(filepath.Dir(p.root)) + t.Name()
+				p.launch(Launch{Command: []string{"sh", "-c", tt.command}})
+				p.ended()
+				var got Left
+				p.eventually("what was left", func() bool {
+					var err error
+					if got, err = p.Left(t.Context(), p.spec.RunID, true); err != nil {
+						t.Fatal(err)
+					}
+					return got.Processes == tt.left && slices.Equal(got.Open, tt.open)
+				})
+				if !got.Changed {
+					t.Error("there was a look before")
+				}
+				if _, err := p.Cancel(t.Context(), p.spec.RunID); err != nil {
+					t.Error(err)
+				}
+				p.eventually("the end of what was left", func() bool {
+					got, err := p.Left(t.Context(), p.spec.RunID, false)
+					return err == nil && got.Processes == 0
+				})
+			})
+		}
+	})
+}
+
+// TestLeftSeesChanges: what is written, made, renamed or removed between two looks,
+// and nothing else, counts as a change.
+func TestLeftSeesChanges(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		p, _ := results(t, m)
+		at := func(name string, ago time.Duration) {
+			then := time.Now().Add(-ago)
+			if err := os.Chtimes(filepath.Join(p.dir, name), then, then); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// Some finds know whole seconds only.
+		settled := func() {
+			for _, name := range []string{"output/model.bin", "output/report/it's.json", "output/report", "output", "job.log", "metrics.jsonl", "job.pid", ".claim", "."} {
+				at(name, time.Hour)
+			}
+		}
+		looks := func(what string, anew, want bool) {
+			t.Helper()
+			if got, err := p.Left(t.Context(), "none", anew); err != nil || got.Changed != want || got.Processes != 0 {
+				t.Errorf("%s: %+v %v", what, got, err)
+			}
+			settled()
+			at(".pod/rested", time.Minute)
+		}
+		settled()
+		looks("at first", false, true)
+		looks("nothing", false, false)
+		looks("anew", true, true)
+		p.put("output/model.bin", "other")
+		looks("written", false, true)
+		looks("nothing more", false, false)
+		p.put("output/report/new", "")
+		_ = os.Remove(filepath.Join(p.dir, "output/report/new"))
+		looks("came and went", false, true)
+		_ = os.Rename(filepath.Join(p.dir, "output/model.bin"), filepath.Join(p.dir, "output/model"))
+		_ = os.Rename(filepath.Join(p.dir, "output/model"), filepath.Join(p.dir, "output/model.bin"))
+		looks("renamed", false, true)
+		p.put("job.log", "more")
+		p.put("metrics.jsonl", "more")
+		p.put(".pod/lease", "")
+		looks("log, metrics and ours", false, false)
+		if err := os.RemoveAll(p.dir); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := p.Left(t.Context(), "none", false); err != nil || got.Processes != 0 {
+			t.Errorf("without the directory: %+v %v", got, err)
 		}
 	})
 }

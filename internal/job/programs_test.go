@@ -68,7 +68,7 @@ func TestProgramsAreAllThatScriptsTake(t *testing.T) {
 	looked := strings.Fields(list)
 	for _, name := range []string{"awk", "basename", "cat", "cp", "cut", "date", "dd", "df", "dirname", "expr", "find", "grep", "head", "ls", "mkdir", "mv", "rm", "sed", "sleep", "sort", "tail", "tar", "tr", "uniq", "wc", "xargs"} {
 		for file, text := range map[string]string{
-			"status": statusText, "poll": pollText, "cancel": cancelText, "request": requestText, "files": filesText,
+			"status": statusText, "poll": pollText, "cancel": procsText + cancelText, "request": requestText, "files": filesText,
 			"hash": hashText, "wrapper": wrapperText, "serve": serveText,
 		} {
 			for line := range strings.Lines(text) {

@@ -26,6 +26,10 @@ var (
 	serveText string
 	//go:embed scripts/cancel.sh
 	cancelText string
+	//go:embed scripts/procs.sh
+	procsText string
+	//go:embed scripts/left.sh
+	leftText string
 	//go:embed scripts/files.sh
 	filesText string
 	//go:embed scripts/links.sh

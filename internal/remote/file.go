@@ -61,8 +61,6 @@ func checkFiles(files []File) (total int64, err error) {
 		switch {
 		case !filepath.IsLocal(f.Path) || path.Clean(f.Path) != f.Path || f.Path == "." || strings.ContainsRune(f.Path, 0):
 			return 0, fmt.Errorf("%q is not a relative path inside the directory", f.Path)
-		case f.Path == partsDir || strings.HasPrefix(f.Path, partsDir+"/"):
-			return 0, fmt.Errorf("%q: the name %s is taken", f.Path, partsDir)
 		case f.Size < 0:
 			return 0, fmt.Errorf("%q has a negative size", f.Path)
 		case !isDigest(f.SHA256):

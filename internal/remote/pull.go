@@ -9,13 +9,24 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
 
 // partsDir is the directory inside the staging directory that holds files
-// which are not complete yet.
+// which are not complete yet, unless a file of the list needs the name.
 const partsDir = ".overbrainer-parts"
+
+// partsFor is a name like partsDir that no file of the list needs.
+func partsFor(files []File) string {
+	name := partsDir
+	for slices.ContainsFunc(files, func(f File) bool { return f.Path == name || strings.HasPrefix(f.Path, name+"/") }) {
+		name += "_"
+	}
+	return name
+}
 
 // Pull is a download: files of a directory on the machine, by a list that was
 // made there before.
@@ -64,7 +75,7 @@ func (c *Client) Pull(ctx context.Context, p Pull) error {
 	stop := m.watch(fail, p.Progress, p.Stall)
 	defer stop()
 
-	d := &download{c: c, dir: p.Dir, root: root, meter: m, grows: p.Grows}
+	d := &download{c: c, dir: p.Dir, root: root, parts: partsFor(p.Files), meter: m, grows: p.Grows}
 	err = d.run(inner, fail, p.Files)
 	return c.lacking(ctx, c.cause(ctx, firstError(context.Cause(inner), err)))
 }
@@ -89,6 +100,7 @@ type download struct {
 	c     *Client
 	dir   string
 	root  *os.Root
+	parts string // the directory in root of files that are not complete yet
 	meter *meter
 	grows func(name string) bool // may be nil
 
@@ -216,8 +228,8 @@ func (d *download) create(name string, exec bool) (*os.File, error) {
 // removeParts removes the directory of incomplete files if it is empty: what
 // is left in it may belong to another list.
 func (d *download) removeParts() error {
-	if err := d.root.Remove(partsDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		if entries, readErr := fs.ReadDir(d.root.FS(), partsDir); readErr != nil || len(entries) == 0 {
+	if err := d.root.Remove(d.parts); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if entries, readErr := fs.ReadDir(d.root.FS(), d.parts); readErr != nil || len(entries) == 0 {
 			return err
 		}
 	}

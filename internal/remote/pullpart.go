@@ -40,7 +40,7 @@ func newPart(d *download, f File, stripes int) *part {
 	h := newHash()
 	_, _ = io.WriteString(h, f.Path)
 	p := &part{d: d, f: f, ext: newExtents(f.Size), hash: newHash()}
-	p.name = path.Join(partsDir, f.SHA256+"-"+h.hex()[:16])
+	p.name = path.Join(d.parts, f.SHA256+"-"+h.hex()[:16])
 	if info, err := d.root.Lstat(p.name); err == nil && info.Mode().IsRegular() && info.Size() <= f.Size {
 		if text, err := d.root.ReadFile(p.name + ".have"); err == nil {
 			p.ext.load(string(text))
@@ -114,7 +114,7 @@ func (p *part) again(ctx context.Context, err error) error {
 }
 
 func (p *part) open() error {
-	if err := p.d.root.Mkdir(partsDir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := p.d.root.Mkdir(p.d.parts, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	flags, perm := os.O_RDWR|os.O_CREATE, fs.FileMode(0o666)

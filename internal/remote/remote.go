@@ -140,6 +140,9 @@ func (c *Client) Err() error {
 	return c.err
 }
 
+// Heard is when something last came from the machine.
+func (c *Client) Heard() time.Time { return time.Now().Add(-c.conn.silence()) }
+
 // Close ends the connection and everything on it. Programs started on the
 // machine are not killed.
 func (c *Client) Close() error {

@@ -124,6 +124,22 @@ func TestPullRechecks(t *testing.T) {
 	}
 }
 
+// A name of our own on the machine is no reason to refuse a file.
+func TestPullOfTakenNames(t *testing.T) {
+	s := remotetest.StartBuiltin(t, remotetest.Options{})
+	for _, files := range []map[string][]byte{
+		{partsDir: []byte("a"), "big": content(1, 12<<20)},
+		{partsDir + "/x": content(1, 12<<20), partsDir + "_": []byte("a"), "b": []byte("b")},
+	} {
+		src, dst := t.TempDir(), t.TempDir()
+		list := tree(t, src, files)
+		if err := dial(t, s, nil).Pull(within(t, time.Minute), Pull{Dir: src, Files: list, Dest: dst}); err != nil {
+			t.Fatal(err)
+		}
+		same(t, dst, files)
+	}
+}
+
 // A partial file that was changed here is fetched anew, and no more than that.
 func TestPullWrongPart(t *testing.T) {
 	s := remotetest.StartBuiltin(t, remotetest.Options{})
@@ -335,7 +351,7 @@ func TestMissingTools(t *testing.T) {
 
 func TestPathsRefused(t *testing.T) {
 	c := dial(t, remotetest.StartBuiltin(t, remotetest.Options{}), nil)
-	for _, path := range []string{"", ".", "..", "/etc/passwd", "../x", "a/../b", "a//b", "./a", "a/", "a\x00b", partsDir + "/x"} {
+	for _, path := range []string{"", ".", "..", "/etc/passwd", "../x", "a/../b", "a//b", "./a", "a/", "a\x00b"} {
 		list := []File{{Path: path, SHA256: emptyDigest}}
 		dst := t.TempDir()
 		if err := c.Pull(t.Context(), Pull{Dir: "/", Files: list, Dest: dst}); err == nil {

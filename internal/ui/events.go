@@ -198,7 +198,7 @@ func ended(e apply.Event) string {
 	if e.Dir != "" {
 		text += ", in " + clean(e.Dir)
 	}
-	if e.Message != "" && e.State != "succeeded" {
+	if e.Message != "" && (e.State != "succeeded" || e.Dir == "") {
 		text += ": " + clean(e.Message)
 	}
 	return clean(text)

@@ -13,20 +13,10 @@ ob_gone() {
 	done
 }
 
-# ob_stragglers: ends processes of the job that left its group. They are known
-# by a variable that nothing else on the pod has.
+# ob_stragglers: ends processes of the job that left its group.
 ob_stragglers() {
-	[ -n "$ob_mark" ] || return 0
-	ob_one=
-	tail -n +1 /proc/[0-9]*/environ 2>/dev/null | tr '\000' '\n' |
-		grep -e '^==> /proc/[0-9]*/environ <==$' -e '^OVERBRAINER_JOB=' | while IFS= read -r ob_line; do
-		case $ob_line in
-		"==> /proc/"*)
-			ob_one=${ob_line#"==> /proc/"}
-			ob_one=${ob_one%%/*}
-			;;
-		"OVERBRAINER_JOB=$ob_mark") kill -s KILL "$ob_one" 2>/dev/null || : ;;
-		esac
+	for ob_one in $(ob_marked); do
+		kill -s KILL "$ob_one" 2>/dev/null || :
 	done
 }
 

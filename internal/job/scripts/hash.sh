@@ -1,14 +1,14 @@
 # shellcheck shell=sh disable=SC2154
-# Prints "sha256 size mode name" and a NUL for each name among its arguments: of
-# the log and the metrics, which may grow meanwhile, for what they held at first; of
-# one that cannot be read "-" for digest and size. File content goes to the hash
-# program on its standard input, so that no name can be taken for an option.
+# Digests, sizes and modes of the names among its arguments. With ob_each "sha256
+# size mode name" and a NUL for each: of the log and the metrics, which may grow
+# meanwhile, for what they held at first; of one that cannot be read "-" for digest
+# and size. Two NULs stand before that. Without ob_each few programs do it for all:
+# lines of digests, a NUL, lines of sizes, a NUL, and "= = mode name" and a NUL for
+# each.
 cd "$ob_run" || exit 1
+# With lines in a string, because indentation is taken out of our scripts.
 ob_python() {
-	python3 -c 'import hashlib,sys
-h=hashlib.sha256()
-for b in iter(lambda: sys.stdin.buffer.read(1<<20), b""): h.update(b)
-print(h.hexdigest())'
+	python3 -c 'exec("import hashlib,os,sys\ndef digest(f):\n h=hashlib.sha256()\n for b in iter(lambda: f.read(1<<20), b\"\"): h.update(b)\n return h.hexdigest().encode()\nif len(sys.argv)==1: print(digest(sys.stdin.buffer).decode())\nfor name in sys.argv[1:]:\n try: line=digest(open(name,\"rb\"))+b\" \"+os.fsencode(name)+b\"\\n\"\n except OSError: continue\n sys.stdout.buffer.write(line)")' "$@"
 }
 if command -v sha256sum >/dev/null 2>&1; then
 	ob_hash=sha256sum
@@ -20,15 +20,27 @@ else
 	printf 'the image has none of sha256sum, openssl and python3, one of which is needed to verify results\n' >&2
 	exit 1
 fi
+ob_digest='=' ob_size='='
+if [ -z "$ob_each" ]; then
+	$ob_hash "$@" 2>/dev/null
+	printf '\000'
+	wc -c "$@" 2>/dev/null
+	printf '\000'
+else
+	printf '\000\000'
+fi
 for ob_at in "$@"; do
 	[ -f "$ob_at" ] || continue
-	ob_size=$(wc -c <"$ob_at")
-	ob_size=${ob_size##* }
-	case $ob_at in
-	./job.log | "./$ob_metrics") ob_digest=$(head -c "$ob_size" "$ob_at" | $ob_hash) ;;
-	*) ob_digest=$($ob_hash <"$ob_at") ;;
-	esac
-	[ -n "$ob_digest" ] && [ -n "$ob_size" ] || ob_digest=- ob_size=-
+	if [ -n "$ob_each" ]; then
+		# On its standard input a program meets no name.
+		ob_size=$(wc -c <"$ob_at")
+		ob_size=${ob_size##* }
+		case $ob_at in
+		./job.log | "./$ob_metrics") ob_digest=$(head -c "$ob_size" "$ob_at" | $ob_hash) ;;
+		*) ob_digest=$($ob_hash <"$ob_at") ;;
+		esac
+		[ -n "$ob_digest" ] && [ -n "$ob_size" ] || ob_digest=- ob_size=-
+	fi
 	ob_mode=-
 	[ ! -x "$ob_at" ] || ob_mode=x
 	printf '%s %s %s %s\000' "${ob_digest%% *}" "$ob_size" "$ob_mode" "$ob_at"
