@@ -192,6 +192,7 @@ func (r *runner) begin() error {
 			if cur.Fingerprint == run.Fingerprint {
 				run.Try = cur.Try + 1
 			}
+			run.Previous = cur.Before(run.From)
 		}
 		res.Provider = r.provider
 		res.Run.Runs = append(res.Run.Runs, run.Copy())
