@@ -91,5 +91,8 @@ func (s *saved) note(r *runner, run *state.Run, files []File) {
 	run.Message += fmt.Sprintf("; its newest checkpoint, of step %d, is in %s", snap.Step, run.Dir+"/"+snap.Path)
 	if run.Doubtful() != nil {
 		run.Message += ", and not known to be whole"
+		if run.Snapshot != nil {
+			run.Message += fmt.Sprintf(", as that of step %d is", run.Snapshot.Step)
+		}
 	}
 }
