@@ -23,6 +23,8 @@ type checkpointWatch struct {
 	alone int // looks in a row at which no checkpoint was known to be whole
 	told  map[string]bool
 	on    Machine // what is under way is on
+	// unsaved: the state could not be written, and may know older ones only.
+	unsaved bool
 }
 
 // brought is what came of a try to bring a checkpoint home.
@@ -59,7 +61,9 @@ func (c *checkpointWatch) look(f *follower, now time.Time) {
 	fetch := checkpointFetch{
 		m: f.r.machine, dir: f.r.dir(), pattern: f.r.run.Job.SnapshotPath, now: now, have: -1, held: c.held,
 		quiet: func(n Checkpoint) bool { return n == c.newest && now.Sub(c.newestAt) >= every },
-		keep:  keptDirs(f.r.run),
+	}
+	if !c.unsaved {
+		fetch.keep = keptDirs(f.r.run)
 	}
 	if s := f.r.run.Snapshot; s != nil {
 		fetch.have = s.Step
@@ -67,13 +71,11 @@ func (c *checkpointWatch) look(f *follower, now time.Time) {
 	go func(out chan<- brought) { out <- fetch.newest(f.ctx) }(c.running)
 }
 
-// end waits for what is under way, once the follower's context has ended: what
-// comes next uses the same directory.
-func (c *checkpointWatch) end(f *follower) {
-	if c.running != nil {
-		if b := <-c.running; b.err == nil {
-			c.take(f, b)
-		}
+// end takes in what has come home, once the follower's context has ended, and waits
+// for what is under way where something else is to use the same directory.
+func (c *checkpointWatch) end(f *follower, wait bool) {
+	if c.running != nil && (wait || len(c.running) > 0) {
+		c.take(f, <-c.running)
 		c.running = nil
 	}
 }
@@ -92,7 +94,7 @@ func (c *checkpointWatch) take(f *follower, b brought) {
 		return
 	case !b.whole:
 		c.held = b.from
-		_ = r.save(func(_ *state.State, run *state.Run) { run.Unproven = b.got })
+		c.save(r, func(run *state.Run) { run.Unproven = b.got })
 		if c.alone++; c.alone == 3 {
 			r.warnf("the job keeps one checkpoint only and changes it within snapshot.every = %q, so none is known to be whole; that of step %d is here and nothing goes on from it by itself. Have it keep two",
 				spanWords(r.run.Job.SnapshotEveryS), b.got.Step)
@@ -100,12 +102,16 @@ func (c *checkpointWatch) take(f *follower, b brought) {
 		return
 	}
 	c.alone = 0
-	_ = r.save(func(_ *state.State, run *state.Run) { run.Leave(*b.got) })
+	c.save(r, func(run *state.Run) { run.Leave(*b.got) })
 	if len(c.told) > 0 {
 		r.warnf("checkpoints come home again")
 		c.told = nil
 	}
 	r.emit(Event{Kind: EventSnapshot, Message: fmt.Sprintf("the checkpoint of step %d is here", b.got.Step)})
+}
+
+func (c *checkpointWatch) save(r *runner, note func(*state.Run)) {
+	c.unsaved = r.save(func(_ *state.State, run *state.Run) { note(run) }) != nil
 }
 
 // errRemoved says that the job removed each checkpoint before it was here.
@@ -151,7 +157,8 @@ type checkpointFetch struct {
 	held         Checkpoint
 	// quiet reports whether a checkpoint has not changed for a whole period.
 	quiet func(Checkpoint) bool
-	keep  map[string]bool
+	// keep are those here that stay whatever the pod has removed; nil: all.
+	keep map[string]bool
 }
 
 // newest brings home the newest checkpoint that is known to be whole. Of a job
@@ -166,7 +173,10 @@ func (c checkpointFetch) newest(ctx context.Context) brought {
 		}
 		b.newest = list[len(list)-1]
 		failed, why := b.from, b.err
-		b.err = removeOld(c.dir, c.pattern, list, c.keep)
+		b.err = nil
+		if c.keep != nil {
+			b.err = removeOld(c.dir, c.pattern, list, c.keep)
+		}
 		pick := newestWhole(list, c.quiet(b.newest))
 		b.whole = pick != nil
 		if pick == nil {

@@ -74,8 +74,8 @@ func (r *runner) follow() watched {
 	r.captureLogs(r.run.Pod.ID)
 	w := f.watch()
 	cancel()
-	f.checkpoints.end(f)
-	f.last.end(f)
+	f.checkpoints.end(f, w.end != leftAlone)
+	f.last.end(f, w.end != leftAlone)
 	r.shown = t.next.Log - int64(len(t.pending))
 	r.keepMetrics(t)
 	return w

@@ -67,9 +67,9 @@ func bringLast(ctx context.Context, m Machine, dir, pattern string, now time.Tim
 	return all
 }
 
-// end waits for what is under way, once the follower's context has ended.
-func (l *lastFetch) end(f *follower) {
-	if l.running != nil {
+// end is as that of a checkpointWatch.
+func (l *lastFetch) end(f *follower, wait bool) {
+	if l.running != nil && (wait || len(l.running) > 0) {
 		l.take(f, <-l.running)
 		l.running = nil
 	}

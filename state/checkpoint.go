@@ -54,7 +54,8 @@ func (r *Run) at(s *Snapshot) *Checkpoint {
 // InVain reports whether the run went on from a checkpoint and its job failed
 // before it came any further, as it does where the checkpoint is broken.
 func (r *Run) InVain() bool {
-	return r.From != nil && r.Snapshot == nil && r.Reason == ExitCode && int64(r.Metrics["step"]) <= r.From.Step
+	return r.From != nil && r.Reason == ExitCode && r.Snapshot == nil &&
+		(r.Unproven == nil || r.Unproven.Step <= r.From.Step) && int64(r.Metrics["step"]) <= r.From.Step
 }
 
 // Leave takes in a whole checkpoint that the run has left.
