@@ -157,6 +157,9 @@ func TestOnlyWholeCheckpointsCount(t *testing.T) {
 				if (c == nil) != (tt.sure == 0) || c != nil && c.Step != tt.sure || (d == nil) != (tt.doubt == 0) || d != nil && d.Step != tt.doubt {
 					t.Errorf("goes on from %+v, in doubt %+v", c, d)
 				}
+				if n := w.pod(1).collects; n > 4 {
+					t.Errorf("files were read %d times", n)
+				}
 				if got := w.here(run); got != tt.here || strings.Contains(run.Message, "not known to be whole") != (tt.doubt > 0) {
 					t.Errorf("here %q: %s", got, run.Message)
 				}
