@@ -301,6 +301,16 @@ func TestCheckpointsAreRemovedWhileTheyCome(t *testing.T) {
 				rotating(w, 12, 2)
 				inner := w.boot
 				w.boot = func(n int, p *fakePod) { inner(n, p); harm(p) }
+				w.store.seen = func(st *state.State) {
+					run := currentRun(st, "run.train")
+					if run == nil || run.Snapshot == nil {
+						return
+					}
+					text := fmt.Sprint(run.Snapshot.Step)
+					if checkpointSum([]File{fileOf("a", text), fileOf("b", text)}) != run.Snapshot.SHA256 {
+						t.Errorf("half of step %s counts", text)
+					}
+				}
 				w.apply(oneRun(keeping()), Options{})
 				run := w.run("run.train")
 				s := run.Snapshot
