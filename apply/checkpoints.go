@@ -59,7 +59,7 @@ func (c *checkpointWatch) look(f *follower, now time.Time) {
 	c.triedAt, c.on = now, f.r.machine
 	c.running = make(chan brought, 1)
 	fetch := checkpointFetch{
-		m: f.r.machine, dir: f.r.dir(), pattern: f.r.run.Job.SnapshotPath, now: now, have: -1, held: c.held,
+		m: f.r.machine, dir: f.r.dir(), pattern: f.r.run.Job.SnapshotPath, now: now, have: -1, taken: f.r.taken, held: c.held,
 		quiet: func(n Checkpoint) bool { return n == c.newest && now.Sub(c.newestAt) >= every },
 	}
 	if !c.unsaved {
@@ -101,7 +101,7 @@ func (c *checkpointWatch) take(f *follower, b brought) {
 		}
 		return
 	}
-	c.alone = 0
+	c.alone, r.taken = 0, b.from
 	c.save(r, func(run *state.Run) { run.Leave(*b.got) })
 	if len(c.told) > 0 {
 		r.warnf("checkpoints come home again")
@@ -154,7 +154,7 @@ type checkpointFetch struct {
 	dir, pattern string
 	now          time.Time
 	have         int64 // the step of the newest whole one here
-	held         Checkpoint
+	taken, held  Checkpoint
 	// quiet reports whether a checkpoint has not changed for a whole period.
 	quiet func(Checkpoint) bool
 	// keep are those here that stay whatever the pod has removed; nil: all.
@@ -187,7 +187,7 @@ func (c checkpointFetch) newest(ctx context.Context) brought {
 		case why != nil && pick.Path == failed.Path:
 			b.err = why
 			return b // there is no newer one that is whole
-		case pick.Step <= c.have, !b.whole && *pick == c.held:
+		case pick.Step <= c.have && !c.grown(*pick), !b.whole && *pick == c.held:
 			return b
 		case b.err != nil:
 			return b
@@ -202,6 +202,12 @@ func (c checkpointFetch) newest(ctx context.Context) brought {
 		b.err = fmt.Errorf("%w: %w", b.err, errRemoved)
 	}
 	return b
+}
+
+// grown reports whether the job has added to the checkpoint that is here since, as
+// to one that was quiet and not done.
+func (c checkpointFetch) grown(now Checkpoint) bool {
+	return now.Path == c.taken.Path && now != c.taken && now.Files >= c.taken.Files
 }
 
 // newestWhole gives the newest checkpoint of a list that is known to be whole, nil

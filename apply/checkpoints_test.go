@@ -135,6 +135,7 @@ func TestOnlyWholeCheckpointsCount(t *testing.T) {
 		{"half of the newest", []write{{0, "ck/1/a"}, {0, "ck/1/b"}, {25 * minutes, "ck/2/a"}}, 3, 1, 2, "1 2"},
 		{"half of the newest, for long", []write{{0, "ck/1/a"}, {0, "ck/1/b"}, {5 * minutes, "ck/2/a"}}, 3, 1, 2, "1 2"},
 		{"quiet", []write{{0, "ck/1/a"}, {0, "ck/1/b"}, {5 * minutes, "ck/2/a"}, {0, "ck/2/b"}}, 3, 2, 0, "1 2"},
+		{"quiet for long and not done", []write{{0, "ck/1/a"}, {35 * minutes, "ck/1/b"}, {0, "ck/2/a"}}, 3, 1, 2, "1 2"},
 		{"the only one, quiet", []write{{0, "ck/1/a"}}, 3, 1, 0, "1"},
 		{"the only one", []write{{58 * minutes, "ck/1/a"}}, 3, 0, 1, "1"},
 		{"none", nil, 3, 0, 0, ""},
@@ -157,7 +158,18 @@ func TestOnlyWholeCheckpointsCount(t *testing.T) {
 				if (c == nil) != (tt.sure == 0) || c != nil && c.Step != tt.sure || (d == nil) != (tt.doubt == 0) || d != nil && d.Step != tt.doubt {
 					t.Errorf("goes on from %+v, in doubt %+v", c, d)
 				}
-				if n := w.pod(1).collects; n > 4 {
+				if c != nil {
+					var files []File
+					for _, write := range tt.writes {
+						if name, found := strings.CutPrefix(write.name, fmt.Sprintf("ck/%d/", c.Step)); found {
+							files = append(files, fileOf(name, write.name))
+						}
+					}
+					if checkpointSum(files) != c.SHA256 {
+						t.Errorf("not all of step %d: %v", c.Step, files)
+					}
+				}
+				if n := w.pod(1).collects; n > 5 {
 					t.Errorf("files were read %d times", n)
 				}
 				if got := w.here(run); got != tt.here || strings.Contains(run.Message, "not known to be whole") != (tt.doubt > 0) {

@@ -14,8 +14,8 @@ type saved struct {
 	// whole: the job said that it had saved itself, or ended with 0, so a run may
 	// start from it.
 	whole bool
-	// before is the one before it, which is known to be whole; nil: there is none
-	// that is newer than what is here.
+	// before is the one before it, which is known to be whole; nil: there is none,
+	// or what is here is newer.
 	before *Checkpoint
 	sure   *state.Snapshot // before, here
 }
@@ -41,8 +41,7 @@ func (r *runner) lookForSaved(ctx context.Context, e ending) *saved {
 		snapshot: state.Snapshot{Path: list[n-1].Path, Step: list[n-1].Step, Reason: "newest"},
 		whole:    e.exit != nil && *e.exit == 0,
 	}
-	have := r.run.Snapshot
-	if n > 1 && !s.whole && (have == nil || have.Step < list[n-2].Step) {
+	if have := r.run.Snapshot; n > 1 && !s.whole && list[n-2] != r.taken && (have == nil || have.Step <= list[n-2].Step) {
 		s.before = &list[n-2]
 	}
 	return s
