@@ -9,7 +9,8 @@ import (
 )
 
 // Accept records the present inputs of a run as those of its last result, so
-// that a change which does not matter does not run it again.
+// that a change which does not matter does not run it again, and takes a
+// checkpoint for whole of which that is not known.
 func (e *Engine) Accept(ctx context.Context, address string, spec plan.RunSpec, opt Options) error {
 	s := e.open(ctx, "accept", opt.LockTimeout)
 	defer s.close()
@@ -41,6 +42,9 @@ func (e *Engine) Accept(ctx context.Context, address string, spec plan.RunSpec, 
 			return errClaimLost
 		}
 		if run := findRun(st, address, id); run != nil {
+			if run.TakesDoubtful(spec.Fingerprint) {
+				run.Leave(*run.Unproven)
+			}
 			run.Fingerprint, run.InputsDigest = spec.Fingerprint, digest
 		}
 		return nil

@@ -159,7 +159,7 @@ func (r *runner) collectOnce(e ending, without []string, known **Manifest, progr
 	}
 	kept := r.lookForSaved(ctx, e)
 	if kept != nil {
-		request.Globs = append(request.Globs, globLiteral(kept.snapshot.Path)+"/**", globLiteral(kept.snapshot.Path))
+		request.Globs = append(request.Globs, globsOf(kept.snapshot.Path)...)
 		request.Always = append(request.Always, snapshotFile)
 	}
 	for _, path := range without {
@@ -262,7 +262,7 @@ func (r *runner) settleResults(e ending, got collected) error {
 			if snap.At.IsZero() {
 				snap.At = at
 			}
-			run.Snapshot = &snap
+			run.Leave(snap)
 		}
 		if got.saved != nil {
 			got.saved.note(r, run, got.files)

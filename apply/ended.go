@@ -87,7 +87,7 @@ func judge(f facts, job state.Job) ending {
 		e.reason, e.message = f.asked, "the job was ended because of "+limitWords(f.asked)
 	case f.state == JobCancelled && f.asked == state.UserStopped && f.ignored > 0:
 		e.phase, e.reason = state.Stopped, state.UserStopped
-		e.message = fmt.Sprintf("the job was asked to save itself and stop, did not within %s and was ended: there is no snapshot of it", spanWords(int(f.ignored.Seconds())))
+		e.message = fmt.Sprintf("the job was asked to save itself and stop, did not within %s and was ended without", spanWords(int(f.ignored.Seconds())))
 		if f.bad != nil {
 			e.message += " (" + f.bad.Error() + ")"
 		}

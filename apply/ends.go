@@ -85,6 +85,9 @@ func (r *runner) savedWords() string {
 	if s := r.run.Snapshot; s != nil && s.Local {
 		text += fmt.Sprintf(", and the checkpoint of step %d", s.Step)
 	}
+	if c := r.run.Doubtful(); c != nil {
+		text += fmt.Sprintf(", and that of step %d, which is not known to be whole", c.Step)
+	}
 	if r.fetchedEarly {
 		text += ", with what it had written until shortly before"
 	}

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,7 +10,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -471,6 +474,38 @@ func (m fakeMachine) Disk(context.Context, string, string) (Disk, error) {
 	return m.disk, m.enter()
 }
 
+func (m fakeMachine) Checkpoints(_ context.Context, pattern string) ([]Checkpoint, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mark("checkpoints")
+	if err := m.enter(); err != nil {
+		return nil, err
+	}
+	return m.checkpoints(pattern)
+}
+
+func (m fakeMachine) checkpoints(pattern string) ([]Checkpoint, error) {
+	expr := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\{step\}`, `(\d+)`) + "(/|$)")
+	var list []Checkpoint
+	for _, name := range sortedKeys(m.job.files) {
+		hit := expr.FindStringSubmatch(name)
+		if hit == nil {
+			continue
+		}
+		step, _ := strconv.ParseInt(hit[1], 10, 64)
+		dir := strings.TrimSuffix(hit[0], "/")
+		i := slices.IndexFunc(list, func(c Checkpoint) bool { return c.Path == dir })
+		if i < 0 {
+			i = len(list)
+			list = append(list, Checkpoint{Step: step, Path: dir})
+		}
+		list[i].Files++
+		list[i].Bytes += int64(len(m.job.files[name]))
+		list[i].Stamp += name + "=" + m.job.files[name] + ";"
+	}
+	slices.SortFunc(list, func(a, b Checkpoint) int { return cmp.Compare(a.Step, b.Step) })
+	return list, nil
+}
 func (m fakeMachine) CopyLogs(context.Context, string) error { return m.note("copy logs") }
 func (m fakeMachine) Done() <-chan struct{}                  { return m.done }
 func (m fakeMachine) Err() error                             { return nil }

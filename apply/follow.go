@@ -73,7 +73,9 @@ func (r *runner) follow() watched {
 	f := &follower{r: r, ctx: ctx, tail: t, started: now, progressAt: now, lookedAt: now, heldAt: now, backoff: r.t.Reconnect, observing: r.unclaimed}
 	r.captureLogs(r.run.Pod.ID)
 	w := f.watch()
-	f.checkpoints.take(f)
+	cancel()
+	f.checkpoints.end(f, w.end != leftAlone)
+	f.last.end(f, w.end != leftAlone)
 	r.shown = t.next.Log - int64(len(t.pending))
 	r.keepMetrics(t)
 	return w

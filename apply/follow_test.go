@@ -382,7 +382,7 @@ func TestStop(t *testing.T) {
 
 // TestWhatAJobSavedComesHome: a job that did not end well leaves the newest of
 // its checkpoints here, outside the outputs as well; one that said it had saved
-// itself leaves it to start from.
+// itself leaves it to start from, another one that before it, which is whole.
 func TestWhatAJobSavedComesHome(t *testing.T) {
 	const dir = "output/checkpoint-40"
 	for _, tt := range []struct {
@@ -395,8 +395,8 @@ func TestWhatAJobSavedComesHome(t *testing.T) {
 	}{
 		{"invalid proof", fakeJob{badProof: "its step is no whole number"}, true, state.InvalidSnapshot, 40, true},
 		{"saved and crashed", fakeJob{snapshot: 40, badEnd: 1}, true, state.ExitCode, 40, true},
-		{"crashed", fakeJob{exit: 1}, false, state.ExitCode, 0, true},
-		{"ignored the request", fakeJob{hang: true}, true, state.UserStopped, 0, true},
+		{"crashed", fakeJob{exit: 1}, false, state.ExitCode, 9, true},
+		{"ignored the request", fakeJob{hang: true}, true, state.UserStopped, 9, true},
 		{"succeeded", fakeJob{}, false, state.NoReason, 0, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -406,7 +406,6 @@ func TestWhatAJobSavedComesHome(t *testing.T) {
 				s.Snapshot = &plan.SnapshotSpec{Path: "output/checkpoint-{step}", GraceS: 1800}
 				w.job = tt.job
 				w.job.length, w.job.files = time.Hour, map[string]string{"output/model.bin": "half", "output/checkpoint-9/state": "old", dir + "/state": "new"}
-				w.boot = func(_ int, p *fakePod) { p.disk = Disk{CheckpointStep: 40} }
 				w.apply(oneRun(s), Options{Detach: true})
 				time.Sleep(5 * time.Minute)
 				e := w.engine()
@@ -425,13 +424,15 @@ func TestWhatAJobSavedComesHome(t *testing.T) {
 				if (err == nil) != tt.home || strings.Contains(run.Message, run.Dir+"/"+dir) != tt.home {
 					t.Errorf("%v: %s", err, run.Message)
 				}
-				if _, err := os.Stat(filepath.Join(w.dir, run.Dir, "output/checkpoint-9")); err == nil {
-					t.Error("an older checkpoint came, too")
+				if _, err := os.Stat(filepath.Join(w.dir, run.Dir, "output/checkpoint-9")); (err == nil) != (tt.from == 9) {
+					t.Errorf("the one before: %v", err)
 				}
-				switch {
-				case tt.from == 0 && run.Snapshot != nil,
-					tt.from > 0 && (run.Snapshot == nil || run.Snapshot.Step != tt.from || run.Snapshot.Path != dir || !run.Snapshot.Local || run.Snapshot.SHA256 == "" || run.Snapshot.At.IsZero()):
-					t.Errorf("to start from: %+v", run.Snapshot)
+				if s := run.Snapshot; tt.from == 0 && s != nil ||
+					tt.from > 0 && (s == nil || s.Step != tt.from || s.Path != fmt.Sprintf("output/checkpoint-%d", tt.from) || !s.Local || s.SHA256 == "" || s.At.IsZero()) {
+					t.Errorf("to start from: %+v", s)
+				}
+				if c := run.Doubtful(); (c != nil) != (tt.from == 9) || c != nil && (c.Step != 40 || !strings.Contains(run.Message, "not known to be whole")) {
+					t.Errorf("in doubt: %+v: %s", c, run.Message)
 				}
 				w.clean()
 			})

@@ -211,6 +211,15 @@ func (m *sshMachine) Disk(ctx context.Context, checkpoint, volumeDir string) (Di
 	return Disk{VolumeUsed: d.Volume, Checkpoint: d.Checkpoint, CheckpointStep: d.CheckpointStep}, err
 }
 
+func (m *sshMachine) Checkpoints(ctx context.Context, pattern string) ([]Checkpoint, error) {
+	list, err := m.pod.Checkpoints(ctx, pattern)
+	out := make([]Checkpoint, len(list))
+	for i, c := range list {
+		out[i] = Checkpoint(c)
+	}
+	return out, err
+}
+
 func (m *sshMachine) CopyLogs(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -49,6 +49,9 @@ type runner struct {
 	volumeGB     int
 	endpoint     *providers.Endpoint
 	shown        int64 // up to where on the pod lines of the job's log were told
+	// taken is the newest whole checkpoint that came home while the job went on, as
+	// it was then on the pod.
+	taken Checkpoint
 	// fetchedEarly: what the job wrote until shortly before its bound is here.
 	fetchedEarly bool
 }
@@ -192,6 +195,7 @@ func (r *runner) begin() error {
 			if cur.Fingerprint == run.Fingerprint {
 				run.Try = cur.Try + 1
 			}
+			run.Previous = cur.Before(run.From)
 		}
 		res.Provider = r.provider
 		res.Run.Runs = append(res.Run.Runs, run.Copy())

@@ -153,6 +153,9 @@ type Machine interface {
 	// Disk measures, which may take a minute; checkpoint is the pattern of
 	// checkpoints, volumeDir where the network volume is, each "" for none.
 	Disk(ctx context.Context, checkpoint, volumeDir string) (Disk, error)
+	// Checkpoints lists what lies at a pattern of checkpoints, by step. Nothing of
+	// it is read.
+	Checkpoints(ctx context.Context, pattern string) ([]Checkpoint, error)
 	// CopyLogs brings the pod's own logs into a local directory.
 	CopyLogs(ctx context.Context, dir string) error
 	// RemoveRunDir frees the run's directory on a network volume.
@@ -294,6 +297,17 @@ type Disk struct {
 	VolumeUsed     int64
 	Checkpoint     int64 // the newest
 	CheckpointStep int64
+}
+
+// Checkpoint is one that lies on the pod.
+type Checkpoint struct {
+	Step int64
+	Path string // relative to the run's directory
+	// Files and Bytes are what it holds, and Stamp changes with that; known of the
+	// two newest only.
+	Files int
+	Bytes int64
+	Stamp string
 }
 
 // PodProgram is what a pod starts with: the command of the create call and its

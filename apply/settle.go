@@ -133,6 +133,7 @@ func (r *runner) wrapUp(e ending) RunOutcome {
 		_ = r.settleResults(e, got)
 		return r.awaiting(fmt.Errorf("%s", e.message))
 	}
+	r.settleSaved(got)
 	if err := r.settleResults(e, got); err != nil {
 		return r.failed(err)
 	}

@@ -47,10 +47,7 @@ func (s *snapshotWatch) poll(f *follower, p Poll) (watched, bool) {
 	if f.observing || s.cancelled || s.askedAt.IsZero() {
 		return watched{}, false
 	}
-	grace := r.t.Seconds(r.run.Job.SnapshotGraceS)
-	if grace <= 0 {
-		grace = r.t.Of(30 * time.Minute)
-	}
+	grace := s.grace(f, p)
 	switch {
 	case !s.proofAt.IsZero() && now.Sub(s.proofAt) >= r.t.SnapshotLinger:
 		r.warnf("the job goes on although it saved itself; it is ended")
@@ -64,6 +61,34 @@ func (s *snapshotWatch) poll(f *follower, p Poll) (watched, bool) {
 		s.cancel(f)
 	}
 	return watched{}, false
+}
+
+// grace is how long the job has to save itself. It ends before a bound ends the
+// pod, while the newest checkpoint can still be fetched.
+func (s *snapshotWatch) grace(f *follower, p Poll) time.Duration {
+	t := f.r.t
+	grace := t.Seconds(f.r.run.Job.SnapshotGraceS)
+	if grace <= 0 {
+		grace = t.Of(30 * time.Minute)
+	}
+	end := f.end()
+	if p.Snapshot == "deadline" && f.r.run.Bounds.OverrunHours > 0 {
+		// Its guard does not let it run over and holds the deadline for this.
+		end = earlier(end, s.askedAt.Add(t.GuardSnapshotWait))
+	}
+	left := end.Sub(s.askedAt)
+	if end.IsZero() || left <= 0 {
+		return grace
+	}
+	return min(grace, left-min(t.LastFetch, left/2))
+}
+
+// earlier is the earlier of two times, of which a may be none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // proven reports whether the job's proof is valid. One that is not may still be

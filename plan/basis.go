@@ -42,7 +42,7 @@ func settledPart(r *state.Resource) *state.Resource {
 		}
 		changed = true
 		settled := *run
-		settled.Metrics, settled.Snapshot = nil, nil
+		settled.Metrics, settled.Snapshot, settled.Unproven, settled.Previous = nil, nil, nil, nil
 		if run.Pod != nil {
 			pod := *run.Pod
 			pod.SSH = nil

@@ -122,6 +122,8 @@ func (s situation) replace() decision {
 	switch {
 	case point == nil || problem != "":
 		d.reason += s.unused()
+	case s.stuck() && !s.done():
+		d.reason += fmt.Sprintf("; begins without %s: %s", s.pointWords(point), s.vainWords())
 	case s.ended().action == Hold:
 		d.action, d.resume = Resume, point
 		d.reason += "; goes on from " + s.pointWords(point)
@@ -168,12 +170,12 @@ func (s situation) ended() decision {
 		what, try = "succeeded, but its results were never brought home and its pod is gone", ""
 	}
 	if point == nil {
-		return decision{action: Rerun, reason: what + anew(cur) + try, try: s.nextTry()}
+		return decision{action: Rerun, reason: what + anew(cur) + s.doubtWords() + try, try: s.nextTry()}
 	}
 	if cur.Phase == state.Stopped {
 		try = ""
 	}
-	return decision{action: Resume, reason: what + "; goes on from " + s.pointWords(point) + try, try: s.nextTry(), resume: point}
+	return decision{action: Resume, reason: what + "; goes on from " + s.pointWords(point) + s.afterVain() + s.doubtWords() + try, try: s.nextTry(), resume: point}
 }
 
 // anew says what is lost of a job whose pod went away: all of it where no
@@ -188,13 +190,46 @@ func anew(cur *state.Run) string {
 // again says how a run that is held runs again.
 func (s situation) again() string {
 	point, problem := s.point()
+	if problem == "" && s.stuck() {
+		problem = s.vainWords()
+	}
 	switch {
 	case point == nil:
-		return "; to run it again use -replace"
+		return s.doubtWords() + "; to run it again use -replace"
 	case problem != "":
-		return fmt.Sprintf("; to run it again use -replace, which begins without %s: %s", s.pointWords(point), problem)
+		return s.doubtWords() + fmt.Sprintf("; to run it again use -replace, which begins without %s: %s", s.pointWords(point), problem)
 	}
-	return "; -replace goes on from " + s.pointWords(point)
+	return s.doubtWords() + "; -replace goes on from " + s.pointWords(point) + s.afterVain()
+}
+
+// stuck reports whether the run went on from a checkpoint in vain, and there is
+// no other one.
+func (s situation) stuck() bool { return s.cur.InVain() && s.cur.Previous == nil }
+
+func (s situation) vainWords() string {
+	return fmt.Sprintf("run %s started from it and failed before it came any further", s.cur.ID)
+}
+
+// afterVain says of a run that went on from a checkpoint in vain what that means
+// for the next one.
+func (s situation) afterVain() string {
+	switch {
+	case s.stuck():
+		return fmt.Sprintf(" once more, although %s: no earlier one is known, and -replace begins anew", s.vainWords())
+	case s.cur.InVain():
+		return fmt.Sprintf(", as that of step %d of run %s was tried: %s", s.cur.From.Step, s.cur.From.RunID, s.vainWords())
+	}
+	return ""
+}
+
+// doubtWords names a checkpoint that is here, newer than what is gone on from, and
+// not known to be whole.
+func (s situation) doubtWords() string {
+	c := s.cur.Doubtful()
+	if c == nil || s.done() || s.differs() || s.broken != nil && s.broken(c) != "" {
+		return ""
+	}
+	return fmt.Sprintf("; the newest checkpoint, of step %d, in %s, is not known to be whole and is not used: overbrainer run accept says that it is", c.Step, c.Dir)
 }
 
 // point is the checkpoint that the run goes on from, nil where there is none or

@@ -15,6 +15,7 @@ func TestWhenARunRunsAgain(t *testing.T) {
 	pod := func(s state.PodState) *state.Pod { return &state.Pod{ID: "pod1", State: s} }
 	snap := &state.Snapshot{Step: 40, At: at, Local: true}
 	from := &state.Checkpoint{RunID: "r0", Step: 11, At: at}
+	before := &state.Checkpoint{RunID: "r0", Dir: "runs/r0/c7", Step: 7}
 	missing := func(*state.Checkpoint) string { return "it is away" }
 	for _, test := range []struct {
 		name   string
@@ -73,6 +74,24 @@ func TestWhenARunRunsAgain(t *testing.T) {
 		{"resumed, nothing in stock", &state.Run{Phase: state.Failed, Reason: state.NoCapacity, From: from}, nil, Resume, "failed (no_capacity); goes on from the snapshot of step 11 of run r0, taken 2026-01-02 03:04:05 UTC; try 2"},
 		{"resumed, crashed", &state.Run{Phase: state.Failed, Reason: state.ExitCode, From: from}, nil, Resume, "step 11 of run r0"},
 		{"resumed, crashed after a snapshot of its own", &state.Run{Phase: state.Failed, Reason: state.ExitCode, From: from, Snapshot: snap}, nil, Resume, "step 40 of run r1"},
+		{"resumed in vain", &state.Run{Phase: state.Failed, Reason: state.ExitCode, From: from, Previous: before}, nil, Resume,
+			"goes on from the snapshot of step 7 of run r0, as that of step 11 of run r0 was tried: run r1 started from it and failed before it came any further"},
+		{"resumed in vain, nothing before", &state.Run{Phase: state.Failed, Reason: state.ExitCode, From: from}, nil, Resume,
+			"step 11 of run r0, taken 2026-01-02 03:04:05 UTC once more, although run r1 started from it and failed before it came any further: no earlier one is known, and -replace begins anew"},
+		{"resumed in vain, nothing before, replaced", &state.Run{Phase: state.Failed, Reason: state.ExitCode, From: from}, func(s *situation) { s.replaced = true }, Rerun, "begins without the snapshot of step 11 of run r0"},
+		{"resumed in vain, nothing before, only on change", &state.Run{Phase: state.Failed, Reason: state.ExitCode, From: from},
+			func(s *situation) { s.rerun = "on_change" }, Hold, "-replace, which begins without the snapshot of step 11 of run r0, taken 2026-01-02 03:04:05 UTC: run r1 started from it"},
+		{"resumed in vain, nothing before, only on change, replaced", &state.Run{Phase: state.Failed, Reason: state.ExitCode, From: from},
+			func(s *situation) { s.rerun, s.replaced = "on_change", true }, Rerun, "begins without the snapshot of step 11"},
+		{"resumed in vain, only on change, replaced", &state.Run{Phase: state.Failed, Reason: state.ExitCode, From: from, Previous: before},
+			func(s *situation) { s.rerun, s.replaced = "on_change", true }, Resume, "step 7"},
+		{"resumed, came further and crashed", &state.Run{Phase: state.Failed, Reason: state.ExitCode, From: from, Previous: before, Metrics: map[string]float64{"step": 12}}, nil, Resume, "goes on from the snapshot of step 11 of run r0, taken 2026-01-02 03:04:05 UTC; try 2"},
+		{"crashed, the newest in doubt", &state.Run{Phase: state.Failed, Reason: state.ExitCode, Dir: "runs/r1", Snapshot: snap, Unproven: &state.Snapshot{Path: "ck/41", Step: 41}}, nil, Resume,
+			"the snapshot of step 40 of run r1, taken 2026-01-02 03:04:05 UTC; the newest checkpoint, of step 41, in runs/r1/ck/41, is not known to be whole and is not used: overbrainer run accept says that it is; try 2"},
+		{"crashed, the only one in doubt", &state.Run{Phase: state.Failed, Reason: state.ExitCode, Dir: "runs/r1", Unproven: &state.Snapshot{Path: "ck/41", Step: 41}}, nil, Rerun,
+			"failed (exit_code); the newest checkpoint, of step 41, in runs/r1/ck/41, is not known to be whole and is not used: overbrainer run accept says that it is; try 2"},
+		{"crashed, the one in doubt is away", &state.Run{Phase: state.Failed, Reason: state.ExitCode, Dir: "runs/r1", Unproven: &state.Snapshot{Path: "ck/41", Step: 41}}, func(s *situation) { s.broken = missing }, Rerun, "failed (exit_code); try 2"},
+		{"stopped without, the only one in doubt", &state.Run{Phase: state.Stopped, Reason: state.UserStopped, Dir: "runs/r1", Unproven: &state.Snapshot{Path: "ck/41", Step: 41}}, nil, Hold, "overbrainer run accept says that it is; to run it again use -replace"},
 		{"resumed, interrupted", &state.Run{Phase: state.Failed, Reason: state.Interrupted, From: from}, nil, Resume, "step 11 of run r0"},
 		{"resumed, stopped without saving itself", &state.Run{Phase: state.Stopped, Reason: state.UserStopped, From: from}, nil, Resume, "step 11 of run r0"},
 		{"resumed, past its cap", &state.Run{StartedAt: &at, Phase: state.Failed, Reason: state.CostCap, From: from}, nil, Hold, "-replace goes on from the snapshot of step 11 of run r0"},

@@ -40,12 +40,16 @@ func (b *builder) checkResumes() {
 			}
 			continue
 		}
-		const leaves = "A run leaves a snapshot when it has a snapshot block and is asked to stop (overbrainer run stop), and one that succeeds the newest that snapshot { every = ... } brought."
+		const leaves = "A run leaves a snapshot when it has a snapshot block and is asked to stop (overbrainer run stop), one that fails the newest of its checkpoints that is whole, and one that succeeds the newest that snapshot { every = ... } brought."
 		from, source := b.currentRun(run.ResumeFrom), configured[run.ResumeFrom]
 		switch {
 		case !has(run.Late, "resume_from") && from != nil:
+			doubt := ""
+			if c := from.Doubtful(); c != nil {
+				doubt = fmt.Sprintf(" Its newest checkpoint, of step %d, is not known to be whole; if it is: overbrainer run accept %s.", c.Step, ShellWord(run.ResumeFrom))
+			}
 			b.errorAt(where, run.ResumeFrom+" left no snapshot to resume from",
-				fmt.Sprintf("Run %s %s. %s Give it one and run it again with -replace=%s, or leave %s out with -target.", from.ID, outcome(from), leaves, run.ResumeFrom, ShellWord(run.Address)))
+				fmt.Sprintf("Run %s %s.%s %s Give it one and run it again with -replace=%s, or leave %s out with -target.", from.ID, outcome(from), doubt, leaves, run.ResumeFrom, ShellWord(run.Address)))
 		case source != nil && (source.Snapshot == nil || source.Snapshot.Every == 0) && (from == nil || from.Checkpoint() == nil):
 			b.warnAt(where, run.ResumeFrom+" may leave no snapshot to resume from",
 				fmt.Sprintf("It has none that comes home while it runs, and %s needs one. %s", run.Address, leaves))

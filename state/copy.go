@@ -62,7 +62,8 @@ func (r *Run) Copy() *Run {
 		c.Pod = p
 	}
 	c.Strays, c.Secrets = slices.Clone(r.Strays), slices.Clone(r.Secrets)
-	c.Snapshot, c.From = fresh(r.Snapshot), fresh(r.From)
+	c.Snapshot, c.Unproven = fresh(r.Snapshot), fresh(r.Unproven)
+	c.From, c.Previous = fresh(r.From), fresh(r.Previous)
 	c.Metrics = maps.Clone(r.Metrics)
 	return &c
 }

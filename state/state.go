@@ -171,6 +171,12 @@ type Run struct {
 	// on from; nil: it began at its beginning, or from another address's. It stays
 	// the newest there is until the run leaves one of its own.
 	From *Checkpoint `json:"from,omitempty"`
+	// Previous is the one before the newest of Snapshot and From: what is gone on
+	// from where a job that started from the newest failed and came no further.
+	Previous *Checkpoint `json:"previous,omitempty"`
+	// Unproven is the newest checkpoint that came home, while it is not known to
+	// be whole. Nothing goes on from it by itself.
+	Unproven *Snapshot `json:"unproven,omitempty"`
 	// FullVolumeGB is the size of the network volume that was full when the run
 	// ended because of that; 0 where it ended otherwise.
 	FullVolumeGB int `json:"full_volume_gb,omitempty"`
@@ -351,7 +357,7 @@ type SecretRef struct {
 	ID   string `json:"id,omitempty"`
 }
 
-// Snapshot is a checkpoint that a job left and proved.
+// Snapshot is a checkpoint that a job left.
 type Snapshot struct {
 	Path   string    `json:"path"` // relative to the run's directory
 	Step   int64     `json:"step"`

@@ -235,6 +235,10 @@ func (m boundedMachine) Disk(ctx context.Context, checkpoint, volumeDir string) 
 	return m.Machine.Disk(m.look(ctx, "disk"), checkpoint, volumeDir)
 }
 
+func (m boundedMachine) Checkpoints(ctx context.Context, pattern string) ([]apply.Checkpoint, error) {
+	return m.Machine.Checkpoints(m.look(ctx, "checkpoints"), pattern)
+}
+
 func (m boundedMachine) CopyLogs(ctx context.Context, dir string) error {
 	return m.Machine.CopyLogs(m.look(ctx, "copy logs"), dir)
 }

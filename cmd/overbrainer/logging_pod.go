@@ -122,6 +122,11 @@ func (m loggedMachine) Disk(ctx context.Context, checkpoint, volumeDir string) (
 	return m.Machine.Disk(ctx, checkpoint, volumeDir)
 }
 
+func (m loggedMachine) Checkpoints(ctx context.Context, pattern string) (_ []apply.Checkpoint, err error) {
+	defer func(t time.Time) { m.asked("checkpoints", t, err) }(time.Now())
+	return m.Machine.Checkpoints(ctx, pattern)
+}
+
 func (m loggedMachine) CopyLogs(ctx context.Context, dir string) (err error) {
 	defer func(t time.Time) { m.did("copy logs", t, err) }(time.Now())
 	return m.Machine.CopyLogs(ctx, dir)

@@ -113,9 +113,12 @@ func (m *instantPod) RenewLease(context.Context) error                    { retu
 func (m *instantPod) RequestSnapshot(context.Context, string, bool) error { return nil }
 func (m *instantPod) ArmCost(context.Context, time.Time, time.Time) error { return nil }
 func (m *instantPod) VolumeGB(context.Context, int) error                 { return nil }
-func (m *instantPod) CopyLogs(context.Context, string) error              { return nil }
-func (m *instantPod) RemoveRunDir(context.Context) error                  { return nil }
-func (m *instantPod) Done() <-chan struct{}                               { return m.done }
-func (m *instantPod) Err() error                                          { return nil }
-func (m *instantPod) Heard() time.Time                                    { return time.Now() }
-func (m *instantPod) Close() error                                        { return nil }
+func (m *instantPod) Checkpoints(context.Context, string) ([]apply.Checkpoint, error) {
+	return nil, nil
+}
+func (m *instantPod) CopyLogs(context.Context, string) error { return nil }
+func (m *instantPod) RemoveRunDir(context.Context) error     { return nil }
+func (m *instantPod) Done() <-chan struct{}                  { return m.done }
+func (m *instantPod) Err() error                             { return nil }
+func (m *instantPod) Heard() time.Time                       { return time.Now() }
+func (m *instantPod) Close() error                           { return nil }

@@ -44,6 +44,8 @@ var (
 	requestText string
 	//go:embed scripts/disk.sh
 	diskText string
+	//go:embed scripts/checkpoints.sh
+	checkpointsText string
 	//go:embed scripts/programs.sh
 	programsText string
 )

@@ -124,6 +124,9 @@ func (p *printer) run(run *state.Run, current bool, look Look) {
 	if s := run.Snapshot; s != nil {
 		p.attribute("snapshot", fmt.Sprintf("%s (step %d, %s)", s.Path, s.Step, s.Reason))
 	}
+	if s := run.Unproven; s != nil {
+		p.attribute("unproven", fmt.Sprintf("%s (step %d), not known to be whole", s.Path, s.Step))
+	}
 	if c := run.From; c != nil {
 		p.attribute("went on", fmt.Sprintf("from step %d of run %s", c.Step, clean(c.RunID)))
 	}
