@@ -49,16 +49,21 @@ type sshMachine struct {
 
 func (m *sshMachine) Verdict(ctx context.Context) (Verdict, error) {
 	v, err := m.pod.Verdict(ctx)
-	return Verdict{State: string(v.State), Reason: v.Reason, Bootstrap: v.Bootstrap, GPUCount: v.GPUCount}, err
+	return Verdict{State: string(v.State), Reason: v.Reason, Bootstrap: v.Bootstrap, GPUCount: v.GPUCount}, lackError(err)
 }
 
 func (m *sshMachine) Reserve(ctx context.Context, claim string) error {
 	err := m.pod.Reserve(ctx, claim)
-	var lacks *job.LackError
-	switch {
-	case errors.Is(err, job.ErrTaken):
+	if errors.Is(err, job.ErrTaken) {
 		return ErrTaken
-	case errors.As(err, &lacks):
+	}
+	return lackError(err)
+}
+
+// lackError gives the engine's word for an image that lacks programs.
+func lackError(err error) error {
+	var lacks *job.LackError
+	if errors.As(err, &lacks) {
 		return fmt.Errorf("%w: no %s", ErrLacks, strings.Join(lacks.Programs, ", no "))
 	}
 	return err

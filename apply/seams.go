@@ -114,7 +114,8 @@ func (e *DialError) Unwrap() error { return e.Err }
 
 // Machine is a pod's run directory over one connection.
 type Machine interface {
-	// Verdict is what the guard on the pod says of itself.
+	// Verdict is what the guard on the pod says of itself; ErrLacks where the
+	// image lacks what reading it takes.
 	Verdict(ctx context.Context) (Verdict, error)
 	// Reserve claims the run directory; ErrTaken when it is another run's, and
 	// ErrLacks where the image lacks programs that a run takes.
