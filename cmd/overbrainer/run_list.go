@@ -65,12 +65,8 @@ func runListCommand(a *app) *command {
 				Empty:   "There are no runs.",
 			}
 			for _, r := range rows {
-				what := r.State
-				if r.Reason != "" {
-					what += " (" + r.Reason + ")"
-				}
 				at := ui.ResultsAt(apply.RunOutcome{Dir: r.Dir, State: r.State, PodID: r.PodID, Retrieved: r.retrieved, Waits: r.Waits, Elsewhere: r.Elsewhere})
-				t.Add(r.Address, what, orDash(r.GPUType), money.USD(r.CostUSD),
+				t.Add(r.Address, ui.StateWords(r.State, r.Reason, r.ExitCode), orDash(r.GPUType), money.USD(r.CostUSD),
 					ui.Span(time.Duration(r.Seconds*float64(time.Second))), at)
 			}
 			if err := t.Write(a.out, a.look(os.Stdout)); err != nil {

@@ -21,14 +21,7 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		if r.State == "" && r.Err != nil {
 			continue // never begun: the error tells it
 		}
-		what := r.State
-		if r.Reason != "" {
-			what += " (" + r.Reason
-			if r.ExitCode != nil && *r.ExitCode != 0 {
-				what += fmt.Sprintf(" %d", *r.ExitCode)
-			}
-			what += ")"
-		}
+		what := StateWords(r.State, r.Reason, r.ExitCode)
 		if r.Detached {
 			what = "goes on"
 		}
@@ -70,6 +63,17 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		p.err = Outputs(w, o.Outputs)
 	}
 	return p.err
+}
+
+// StateWords is how a run stands, and why: "failed (exit_code 3)".
+func StateWords(state, reason string, exit *int) string {
+	switch {
+	case reason == "":
+		return state
+	case exit != nil && *exit != 0:
+		return fmt.Sprintf("%s (%s %d)", state, reason, *exit)
+	}
+	return state + " (" + reason + ")"
 }
 
 // ResultsAt says where a run's results are.
