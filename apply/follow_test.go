@@ -604,15 +604,37 @@ func TestCaps(t *testing.T) {
 			if d := got.CostCapAt.Sub(began); d < 59*time.Minute || d > time.Hour {
 				t.Errorf("cap after %s", d)
 			}
-			if d := got.CostCapAt.Sub(got.SnapshotAt); d < 15*time.Minute {
+			if d := got.CostCapAt.Sub(got.SnapshotAt); d < 14*time.Minute || d > 15*time.Minute {
 				t.Errorf("snapshot %s before the cap", d)
 			}
 			if d := got.Deadline.Sub(began); d < 6*time.Hour-time.Second || d > 6*time.Hour {
 				t.Errorf("deadline after %s", d)
 			}
+			if got.SnapshotLead != 15*time.Minute {
+				t.Errorf("asked %s before the deadline", got.SnapshotLead)
+			}
 			if w.pod(1).capAt.After(got.CostCapAt) {
 				t.Error("armed later than in the create call")
 			}
+		})
+	})
+	t.Run("short bounds leave a job time", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			s := spec()
+			s.Cap.MaxHours, s.Cap.MaxCostUSD = 0.2, 0.088 // 12 minutes each
+			s.Snapshot = &plan.SnapshotSpec{Path: "output/checkpoint-{step}"}
+			w.job = fakeJob{length: time.Hour, snapshot: 7, files: map[string]string{}}
+			began := time.Now()
+			w.apply(oneRun(s), Options{})
+			got := w.specs[0]
+			if got.SnapshotLead != 3*time.Minute || got.SnapshotAt.Sub(began) < 8*time.Minute {
+				t.Errorf("asked %s before the deadline, %s after the creation for the money", got.SnapshotLead, got.SnapshotAt.Sub(began))
+			}
+			// The client asks when the guard would.
+			if at := w.pod(1).askedAt; at.Before(got.SnapshotAt) || at.Sub(got.SnapshotAt) > time.Minute+time.Second {
+				t.Errorf("the client asked %s after the creation", at.Sub(began))
+			}
+			w.clean()
 		})
 	})
 	t.Run("boot attempts count", func(t *testing.T) {

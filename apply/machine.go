@@ -243,7 +243,7 @@ func Bootstrap(spec PodSpec) (command []string, env map[string]string, err error
 		Deadline: unix(spec.Deadline), SnapshotAt: unix(spec.SnapshotAt), CostCapAt: unix(spec.CostCapAt),
 		Overrun: spec.Overrun, BootGrace: spec.BootGrace, RetrieveGrace: spec.RetrieveGrace,
 		Interval: t.GuardInterval, ProbeWait: t.GuardProbeWait, ProbeLimit: t.GuardProbeLimit, LeaseTTL: t.LeaseTTL,
-		SnapshotLead: t.SnapshotLead, SnapshotWait: t.GuardSnapshotWait, SeenWait: t.SeenWait,
+		SnapshotLead: spec.SnapshotLead, SnapshotWait: t.GuardSnapshotWait, SeenWait: t.SeenWait,
 		DiskEvery: t.DiskLook, KeepPod: spec.Keep, NoSnapshots: !spec.Snapshots,
 		VolumeDir: spec.VolumeDir, VolumeGB: spec.VolumeGB, GPUType: spec.GPUType, GPUCount: spec.GPUCount,
 		NoInstallSSHD: !spec.InstallSSHD, GuardEnv: spec.Guard.Env,

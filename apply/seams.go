@@ -296,8 +296,9 @@ type PodSpec struct {
 	Version            string
 	Deadline           time.Time // zero: none
 	Overrun            time.Duration
-	SnapshotAt         time.Time // zero: none
-	CostCapAt          time.Time // zero: none
+	SnapshotAt         time.Time     // zero: none
+	CostCapAt          time.Time     // zero: none
+	SnapshotLead       time.Duration // asked so long before Deadline
 	BootGrace          time.Duration
 	RetrieveGrace      time.Duration
 	Keep               time.Duration // after the end; -1 = for ever
