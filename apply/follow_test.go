@@ -534,6 +534,45 @@ func TestTwoProcesses(t *testing.T) {
 	})
 }
 
+// TestSleeper: a process that was stopped for longer than its claim holds, and so
+// lost its work to another one, looks on when it wakes, and tells how the run ended.
+func TestSleeper(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		done := make(chan Outcome, 1)
+		go func() { done <- w.apply(oneRun(spec()), Options{}) }()
+		time.Sleep(3 * time.Minute)
+		// Its claim as it is after 3 minutes and 10 seconds without a renewal.
+		if _, err := w.store.Update(t.Context(), func(st *state.State) error {
+			c := st.Claims["run.train"]
+			c.Expires = time.Now().Add(-10 * time.Second)
+			st.Claims["run.train"] = c
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		second := w.engine()
+		second.Interrupts = nil
+		out, err := second.Attach(t.Context(), "run.train", Options{})
+		if err != nil || out.Class != OK {
+			t.Errorf("attach: %v %+v", err, out)
+		}
+		if !w.said(EventWarning, "took over the claim of apply by ann@here (pid 101), which has not renewed it for 3m10s") {
+			t.Error("the holder is called dead, or nothing is said")
+		}
+		first := <-done
+		if first.Class != OK || len(first.Runs) != 1 || first.Runs[0].Err != nil || first.Runs[0].State != string(state.Succeeded) || !first.Runs[0].Retrieved {
+			t.Errorf("%+v", first)
+		}
+		if !w.said("", "took over the work on this run while this one stood still") {
+			t.Error("the sleeper does not say that it only looks on")
+		}
+		if w.pod(1).marks["launch"] != 1 || len(w.mem.Creates()) != 1 {
+			t.Error("started twice")
+		}
+		w.clean()
+	})
+}
+
 func TestSecretsAreMasked(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.secretVals["hf"] = "correct-horse-battery"

@@ -50,6 +50,7 @@ type RunOutcome struct {
 	Detached  bool
 	Retrieved bool
 	Elsewhere string // who has the results, where they are not here
+	Removed   bool   // they were fetched on this machine, and are not here any more
 	Waits     bool   // it has ended and its results are still on the pod
 	// Err is why the step could not be done, nil where only the job failed.
 	Err   error

@@ -10,6 +10,7 @@ import (
 	"github.com/overbrainer/overbrainer/apply"
 	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/internal/ui"
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -32,6 +33,7 @@ type runRow struct {
 	// Elsewhere: who fetched them, where they are not in Dir here.
 	Elsewhere string `json:"results_elsewhere,omitempty"`
 	retrieved bool
+	keyLost   string // where it was, once nobody here can ask the run's pod
 	// Overdue: its pod should have ended itself, and nobody looked whether it has.
 	Overdue bool `json:"overdue"`
 }
@@ -65,7 +67,7 @@ func runListCommand(a *app) *command {
 				Empty:   "There are no runs.",
 			}
 			for _, r := range rows {
-				at := ui.ResultsAt(apply.RunOutcome{Dir: r.Dir, State: r.State, PodID: r.PodID, Retrieved: r.retrieved, Waits: r.Waits, Elsewhere: r.Elsewhere})
+				at := ui.ResultsAt(apply.RunOutcome{Dir: r.Dir, State: r.State, PodID: r.PodID, Retrieved: r.retrieved, Waits: r.Waits, Elsewhere: r.Elsewhere, Removed: r.Elsewhere == holder().Name()})
 				t.Add(r.Address, ui.StateWords(r.State, r.Reason, r.ExitCode), orDash(r.GPUType), money.USD(r.CostUSD),
 					ui.Span(time.Duration(r.Seconds*float64(time.Second))), at)
 			}
@@ -73,6 +75,9 @@ func runListCommand(a *app) *command {
 				return err
 			}
 			for _, r := range rows {
+				if r.keyLost != "" {
+					fmt.Fprintf(a.err, "%s: the private key of pod %s is not here: %s; overbrainer destroy -discard-results -target=%s ends it\n", r.Address, r.PodID, r.keyLost, plan.ShellWord(r.Address))
+				}
 				if r.Overdue {
 					fmt.Fprintf(a.err, "%s: pod %s is past the last of its bounds, and its cost counts on until it is known to be gone: overbrainer run attach %s looks\n", r.Address, r.PodID, r.RunID)
 				}
@@ -104,6 +109,9 @@ func (a *app) rowOf(address string, run *state.Run) runRow {
 		CostUSD: run.SpentUSD(now), CostBasis: run.CostBasis,
 		Seconds: math.Round(elapsed(run, now)*10) / 10, Dir: run.Dir, Waits: run.Waits(),
 		Elsewhere: apply.Elsewhere(a.dir, run), retrieved: run.Retrieved,
+	}
+	if me := holder().Name(); apply.KeyLost(a.dir, run, me) {
+		row.keyLost = apply.WhoHasKey(run, me)
 	}
 	if row.CostBasis == "" {
 		row.CostBasis = "estimated"

@@ -145,12 +145,12 @@ func (a *app) sshTo(st *state.State, address string, run *state.Run) (config, ho
 	if run.KeySource != (apply.DerivedKeys{}).Kind() {
 		config = filepath.Join(dir, "ssh", "config") // beside the key, by who made it
 		if _, err := os.Stat(config); err != nil {
-			return wrong("no_key", "the keys of run "+run.ID+" are not on this machine", "they are with "+run.Holder)
+			return wrong("no_key", "the private key of run "+run.ID+" is not here", apply.WhoHasKey(run, holder().Name()))
 		}
 		return config, "overbrainer-" + run.ID, func() {}, nil
 	}
 	if keys.Kind() != run.KeySource {
-		return wrong("no_key", "run "+run.ID+" was started with an OVERBRAINER_KEY, which is not set here", "set the same as "+run.Holder+" has")
+		return wrong("no_key", "run "+run.ID+" was started with an OVERBRAINER_KEY, which is not set here", "set the value that it was started with; "+apply.WhoHasKey(run, holder().Name()))
 	}
 	key, err := keys.ClientKey(dir, st.Lineage, run.ID)
 	if err == nil {

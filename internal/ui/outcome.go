@@ -81,6 +81,8 @@ func ResultsAt(r apply.RunOutcome) string {
 	switch {
 	case r.Waits:
 		return "not fetched, on pod " + r.PodID
+	case r.Removed:
+		return "gone from " + r.Dir
 	case r.Elsewhere != "":
 		return "on " + r.Elsewhere
 	case r.State == "succeeded" && !r.Retrieved:
