@@ -43,6 +43,7 @@ type RunOutcome struct {
 	Dir      string // relative to the project
 	GPUType  string
 	CostUSD  float64
+	Unknown  bool // what it has cost besides: a create call has no clear answer
 	Seconds  float64
 	// Tail is the last lines of a failed job's log.
 	Tail []string

@@ -85,6 +85,7 @@ func (r *runner) outcome() RunOutcome {
 		CostUSD: round4(r.run.SpentUSD(r.now())), Seconds: r.seconds(), Retrieved: run.Retrieved, Waits: run.Waits(), Class: classOfRun(run),
 		Elsewhere: Elsewhere(r.s.Project, run),
 	}
+	out.Unknown = run.Unanswered()
 	out.Removed = out.Elsewhere == r.s.Who.Name()
 	if run.Phase == state.Failed {
 		out.Tail = lastLines(r.dir(), 20)

@@ -25,7 +25,7 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		if r.Detached {
 			what = "goes on"
 		}
-		t.Add(r.Address, what, Span(time.Duration(r.Seconds*float64(time.Second))), money.USD(r.CostUSD), ResultsAt(r))
+		t.Add(r.Address, what, Span(time.Duration(r.Seconds*float64(time.Second))), CostOf(r), ResultsAt(r))
 	}
 	if len(t.Rows) > 0 {
 		p.line()
@@ -76,13 +76,24 @@ func StateWords(state, reason string, exit *int) string {
 	return state + " (" + reason + ")"
 }
 
+// CostOf is what a run has cost, as far as that is known.
+func CostOf(r apply.RunOutcome) string {
+	switch {
+	case !r.Unknown:
+		return money.USD(r.CostUSD)
+	case r.CostUSD == 0:
+		return "unknown"
+	}
+	return money.USD(r.CostUSD) + " or more"
+}
+
 // ResultsAt says where a run's results are.
 func ResultsAt(r apply.RunOutcome) string {
 	switch {
 	case r.Waits:
 		return "not fetched, on pod " + r.PodID
 	case r.Removed:
-		return "gone from " + r.Dir
+		return "on this machine, not in " + r.Dir
 	case r.Elsewhere != "":
 		return "on " + r.Elsewhere
 	case r.State == "succeeded" && !r.Retrieved:
