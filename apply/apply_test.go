@@ -2,6 +2,7 @@ package apply
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -346,6 +347,36 @@ func TestDestroy(t *testing.T) {
 			}
 			if _, err := os.Stat(filepath.Join(w.dir, dir, "output", "model.bin")); err != nil {
 				t.Error(err)
+			}
+			w.clean()
+		})
+	})
+	t.Run("without the key of a run the way out is named", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			w.apply(oneRun(spec()), Options{Detach: true})
+			run := w.run("run.train")
+			if KeyLost(w.dir, run, "ann@here") {
+				t.Error("its key is there")
+			}
+			_ = os.RemoveAll(filepath.Join(w.dir, run.Dir))
+			if !KeyLost(w.dir, run, "ann@here") || KeyLost(w.dir, run, "bob@there") {
+				t.Error("who made the key has lost it, and nobody else")
+			}
+			const way = "overbrainer destroy -discard-results -target=run.train"
+			out, err := w.engine().Destroy(t.Context(), nil, DestroyOptions{})
+			var e *Error
+			if err != nil || len(out.Errors) != 1 || !errors.As(out.Errors[0], &e) || !strings.HasPrefix(e.Hint, way) || !strings.Contains(e.Message, "it was made on this machine, in "+run.Dir) {
+				t.Fatalf("%v %+v", err, out)
+			}
+			if len(out.Left) == 0 || out.Left[0].Fix != way {
+				t.Errorf("left: %+v", out.Left)
+			}
+			if words := WhoHasKey(run, "bob@there"); words != "ann@here holds it" {
+				t.Errorf("elsewhere: %s", words)
+			}
+			out, err = w.engine().Destroy(t.Context(), nil, DestroyOptions{DiscardResults: true, Targets: []string{"run.train"}})
+			if err != nil || out.Class != OK {
+				t.Fatalf("%v %+v", err, out)
 			}
 			w.clean()
 		})

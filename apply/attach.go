@@ -49,7 +49,7 @@ func (e *Engine) onRun(ctx context.Context, operation, name string, opt Options,
 				s.claims.release(r.address)
 			}
 		}()
-		out := work(r)
+		out := r.orLookOn(work(r))
 		s.mu.Lock()
 		s.outcome.Runs = append(s.outcome.Runs, out)
 		s.outcome.Interrupted = s.outcome.Interrupted || out.Class == Interrupt

@@ -179,16 +179,18 @@ func (p purse) capTimes(from time.Time, t Timing) (snapshotAt, capAt time.Time) 
 }
 
 func capTimes(usd, rate float64, from time.Time, t Timing) (snapshotAt, capAt time.Time) {
-	span := t.Hours(usd / rate)
-	capAt = from.Add(span).Truncate(time.Second)
-	early := from.Add(time.Duration(float64(span) * snapshotShare))
-	if lead := capAt.Add(-t.SnapshotLead); lead.Before(early) {
+	capAt = from.Add(t.Hours(usd / rate)).Truncate(time.Second)
+	return costSnapshot(from, capAt, t), capAt
+}
+
+// costSnapshot is when the money of a pod asks for a snapshot.
+func costSnapshot(created, capAt time.Time, t Timing) time.Time {
+	span := capAt.Sub(created)
+	early := created.Add(time.Duration(float64(span) * snapshotShare))
+	if lead := capAt.Add(-t.lead(span)); lead.Before(early) {
 		early = lead
 	}
-	if early.Before(from) {
-		early = from
-	}
-	return early.Truncate(time.Second), capAt
+	return early.Truncate(time.Second)
 }
 
 // shortCap warns of a cap that buys little.

@@ -70,7 +70,7 @@ func (c *claimSet) try(address string) (*claim, error) {
 		return nil, err
 	}
 	for _, o := range over {
-		c.s.warn(address, "", fmt.Sprintf("took over the claim of %s by %s@%s (pid %d), which is not running any more", o.Claim.Operation, o.Claim.Who, o.Claim.Host, o.Claim.PID))
+		c.s.warn(address, "", fmt.Sprintf("took over the claim of %s by %s@%s (pid %d), %s", o.Claim.Operation, o.Claim.Who, o.Claim.Host, o.Claim.PID, o.Why(c.s.Who, c.s.Now())))
 	}
 	got := &claim{id: id, address: address, lost: make(chan struct{})}
 	c.mu.Lock()

@@ -108,7 +108,7 @@ func (r *runner) request(name string, offer plan.Offer, deadline, snapshotAt, ca
 		AuthorizedKey: authorizedLine(r.signer, r.run.ID), Claim: r.run.HostKey,
 		HostKeyPlaceholder: r.placeholder(), Version: r.s.Version,
 		Deadline: deadline, Overrun: r.t.Hours(r.run.Bounds.OverrunHours),
-		SnapshotAt: snapshotAt, CostCapAt: capAt,
+		SnapshotAt: snapshotAt, CostCapAt: capAt, SnapshotLead: r.t.lead(r.t.Hours(r.run.Bounds.MaxHours)),
 		BootGrace: r.t.Seconds(r.run.Bounds.BootGraceS), RetrieveGrace: r.t.Seconds(r.run.Bounds.RetrieveGrace),
 		Keep: r.keepTime(), GPUCount: max(1, t.GPUCount), GPUType: offer.GPUType,
 		InstallSSHD: t.InstallSSHD, Timing: r.t, Guard: r.rented.Description.Guard,

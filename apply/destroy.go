@@ -136,8 +136,15 @@ func (s *session) leftAfterDestroy(st *state.State, wanted func(address string) 
 			return
 		}
 		fix, note, held := "overbrainer destroy", "", false
-		if c, ok := st.Claims[address]; ok && s.refused(address) {
-			fix, note, held = "overbrainer destroy -take-over", fmt.Sprintf("%s@%s works on it (%s, pid %d)", c.Who, c.Host, c.Operation, c.PID), true
+		switch c, ok := st.Claims[address]; s.refusal(address) {
+		case "held":
+			if ok {
+				fix, note, held = "overbrainer destroy -take-over", fmt.Sprintf("%s@%s works on it (%s, pid %d)", c.Who, c.Host, c.Operation, c.PID), true
+			}
+		case "not_our_key":
+			fix = withoutResults(address)
+		case "prevent_destroy":
+			fix = "overbrainer run cancel " + plan.ShellWord(address)
 		}
 		left := func(kind, id string, rate float64, about string) {
 			s.addLeft(Left{Kind: kind, Address: address, RunID: run.ID, ID: id, RateUSD: rate, Fix: fix, Note: cmp.Or(note, about), Held: held})
@@ -159,18 +166,23 @@ func (s *session) leftAfterDestroy(st *state.State, wanted func(address string) 
 	})
 }
 
-// refused reports whether an address was left alone because another process
-// works on it.
-func (s *session) refused(address string) bool {
+// withoutResults is the command that ends what of an address cannot be fetched.
+func withoutResults(address string) string {
+	return "overbrainer destroy -discard-results -target=" + plan.ShellWord(address)
+}
+
+// refusal is the code of the error for which an address was left alone, "" where
+// it was not.
+func (s *session) refusal(address string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, err := range s.outcome.Errors {
 		var e *Error
-		if errors.As(err, &e) && e.Code == "held" && e.Address == address {
-			return true
+		if errors.As(err, &e) && e.Address == address {
+			return e.Code
 		}
 	}
-	return false
+	return ""
 }
 
 // destroyAddress ends everything of an address and takes it out of the state.
@@ -237,6 +249,10 @@ func (r *runner) destroy(rules destroyRules) error {
 	}
 	if !rules.discard {
 		if err := r.rescue(); err != nil {
+			var e *Error
+			if errors.As(err, &e) && e.Code == "not_our_key" {
+				e.Hint = withoutResults(r.address) + " ends it, with what its job has written"
+			}
 			return err
 		}
 	}

@@ -134,6 +134,7 @@ type fakePod struct {
 	job       fakeJob
 	bootTime  time.Duration
 	verdict   Verdict
+	unread    error // why the verdict cannot be read
 	refuseKey bool
 	otherKey  time.Duration // so long after its boot something else answers at its address
 	lost      bool          // the job's process is gone
@@ -209,7 +210,7 @@ func (m fakeMachine) Verdict(context.Context) (Verdict, error) {
 	if err := m.enter(); err != nil {
 		return Verdict{}, err
 	}
-	return m.verdict, nil
+	return m.verdict, m.unread
 }
 
 func (m fakeMachine) Reserve(context.Context, string) error { return m.answered("reserve") }

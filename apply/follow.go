@@ -48,6 +48,7 @@ type follower struct {
 	refused     streak    // refusals of our key
 	lookedAt    time.Time // at the pod through the provider
 	heldAt      time.Time // the last look for who holds the run, while looking on
+	turnAt      time.Time // the last turn of the watch
 	deadLooks   int
 	guard       guard
 	snapshots   snapshotWatch
@@ -88,6 +89,7 @@ func (f *follower) watch() watched {
 			return watched{end: leftAlone}
 		}
 		if r.claim != nil {
+			f.renewLate()
 			select {
 			case <-r.claim.lost:
 				return watched{end: takenOver}
@@ -107,6 +109,16 @@ func (f *follower) watch() watched {
 			return watched{end: leftAlone}
 		}
 	}
+}
+
+// renewLate renews the claim at once where the last turn was so long ago that it
+// may have passed to somebody else: nothing is written beside them.
+func (f *follower) renewLate() {
+	now := f.r.s.Now()
+	if !f.turnAt.IsZero() && now.Sub(f.turnAt) >= f.r.s.Timing.ClaimTTL {
+		f.r.s.claims.renew()
+	}
+	f.turnAt = now
 }
 
 // rest waits until the next look.

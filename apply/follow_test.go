@@ -535,6 +535,45 @@ func TestTwoProcesses(t *testing.T) {
 	})
 }
 
+// TestSleeper: a process that was stopped for longer than its claim holds, and so
+// lost its work to another one, looks on when it wakes, and tells how the run ended.
+func TestSleeper(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		done := make(chan Outcome, 1)
+		go func() { done <- w.apply(oneRun(spec()), Options{}) }()
+		time.Sleep(3 * time.Minute)
+		// Its claim as it is after 3 minutes and 10 seconds without a renewal.
+		if _, err := w.store.Update(t.Context(), func(st *state.State) error {
+			c := st.Claims["run.train"]
+			c.Expires = time.Now().Add(-10 * time.Second)
+			st.Claims["run.train"] = c
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		second := w.engine()
+		second.Interrupts = nil
+		out, err := second.Attach(t.Context(), "run.train", Options{})
+		if err != nil || out.Class != OK {
+			t.Errorf("attach: %v %+v", err, out)
+		}
+		if !w.said(EventWarning, "took over the claim of apply by ann@here (pid 101), which has not renewed it for 3m10s") {
+			t.Error("the holder is called dead, or nothing is said")
+		}
+		first := <-done
+		if first.Class != OK || len(first.Runs) != 1 || first.Runs[0].Err != nil || first.Runs[0].State != string(state.Succeeded) || !first.Runs[0].Retrieved {
+			t.Errorf("%+v", first)
+		}
+		if !w.said("", "took over the work on this run while this one stood still") {
+			t.Error("the sleeper does not say that it only looks on")
+		}
+		if w.pod(1).marks["launch"] != 1 || len(w.mem.Creates()) != 1 {
+			t.Error("started twice")
+		}
+		w.clean()
+	})
+}
+
 func TestSecretsAreMasked(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.secretVals["hf"] = "correct-horse-battery"
@@ -605,15 +644,37 @@ func TestCaps(t *testing.T) {
 			if d := got.CostCapAt.Sub(began); d < 59*time.Minute || d > time.Hour {
 				t.Errorf("cap after %s", d)
 			}
-			if d := got.CostCapAt.Sub(got.SnapshotAt); d < 15*time.Minute {
+			if d := got.CostCapAt.Sub(got.SnapshotAt); d < 14*time.Minute || d > 15*time.Minute {
 				t.Errorf("snapshot %s before the cap", d)
 			}
 			if d := got.Deadline.Sub(began); d < 6*time.Hour-time.Second || d > 6*time.Hour {
 				t.Errorf("deadline after %s", d)
 			}
+			if got.SnapshotLead != 15*time.Minute {
+				t.Errorf("asked %s before the deadline", got.SnapshotLead)
+			}
 			if w.pod(1).capAt.After(got.CostCapAt) {
 				t.Error("armed later than in the create call")
 			}
+		})
+	})
+	t.Run("short bounds leave a job time", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			s := spec()
+			s.Cap.MaxHours, s.Cap.MaxCostUSD = 0.2, 0.088 // 12 minutes each
+			s.Snapshot = &plan.SnapshotSpec{Path: "output/checkpoint-{step}"}
+			w.job = fakeJob{length: time.Hour, snapshot: 7, files: map[string]string{}}
+			began := time.Now()
+			w.apply(oneRun(s), Options{})
+			got := w.specs[0]
+			if got.SnapshotLead != 3*time.Minute || got.SnapshotAt.Sub(began) < 8*time.Minute {
+				t.Errorf("asked %s before the deadline, %s after the creation for the money", got.SnapshotLead, got.SnapshotAt.Sub(began))
+			}
+			// The client asks when the guard would.
+			if at := w.pod(1).askedAt; at.Before(got.SnapshotAt) || at.Sub(got.SnapshotAt) > time.Minute+time.Second {
+				t.Errorf("the client asked %s after the creation", at.Sub(began))
+			}
+			w.clean()
 		})
 	})
 	t.Run("boot attempts count", func(t *testing.T) {

@@ -76,12 +76,15 @@ func (r *runner) notOurKey(err error) error {
 		}
 		return e
 	}
-	e := failf("not_our_key", "the private key of run %s is not here, so its pod %s cannot be reached; %s holds it", r.run.ID, podID(r.run), r.run.Holder).
+	e := failf("not_our_key", "the private key of run %s is not here, so its pod %s cannot be reached; %s", r.run.ID, podID(r.run), WhoHasKey(r.run, r.s.Who.Name())).
 		at(r.address).id(podID(r.run))
 	if r.run.KeySource == "derived" {
 		e.Hint = "set OVERBRAINER_KEY to the value that the run was started with"
 	} else {
-		e.Hint = "go on there, or set OVERBRAINER_KEY everywhere for later runs; overbrainer pod rm " + r.run.ID + " -force deletes the pod with its results"
+		e.Hint = "overbrainer pod rm " + r.run.ID + " -force deletes the pod with its results; with OVERBRAINER_KEY later runs have no key in a file"
+		if r.run.Holder != r.s.Who.Name() {
+			e.Hint = "go on there; " + e.Hint
+		}
 	}
 	return e
 }

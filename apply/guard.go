@@ -108,12 +108,7 @@ func (f *follower) snapshotDue() time.Time {
 	if pod.CostCapAt == nil {
 		return time.Time{}
 	}
-	span := pod.CostCapAt.Sub(pod.CreatedAt)
-	at := pod.CreatedAt.Add(time.Duration(float64(span) * snapshotShare))
-	if lead := pod.CostCapAt.Add(-f.r.t.SnapshotLead); lead.Before(at) {
-		at = lead
-	}
-	return at
+	return costSnapshot(pod.CreatedAt, *pod.CostCapAt, f.r.t)
 }
 
 // stall ends a job that makes no progress, where the cap says so.

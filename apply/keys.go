@@ -35,6 +35,28 @@ func KeyFits(run *state.Run, key ssh.Signer) error {
 	return otherKey{fmt.Sprintf("run %s was started with a key of its own, which is a file on the machine of %s, not with this OVERBRAINER_KEY", run.ID, run.Holder)}
 }
 
+// WhoHasKey says for people, on the machine of me, who has the private key of a
+// run that is not here.
+func WhoHasKey(run *state.Run, me string) string {
+	switch {
+	case run.Holder != me:
+		return run.Holder + " holds it"
+	case run.KeySource == (DerivedKeys{}).Kind():
+		return "it is derived from an OVERBRAINER_KEY that was set on this machine"
+	}
+	return fmt.Sprintf("it was made on this machine, in %s, and is not there any more", run.Dir)
+}
+
+// KeyLost reports whether a run's private key was made on this machine, into a file
+// that is not there any more, while its pod may want to be asked.
+func KeyLost(project string, run *state.Run, me string) bool {
+	if run.Pod == nil || run.Pod.Gone() || run.Holder != me || run.KeySource != (FileKeys{}).Kind() {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(project, filepath.FromSlash(run.Dir), sshDir, clientKey))
+	return errors.Is(err, os.ErrNotExist)
+}
+
 // otherKey is an ErrOtherKey that says which key is needed.
 type otherKey struct{ text string }
 

@@ -33,7 +33,7 @@ func (r *runner) start() error {
 	}
 	reserve := func(ctx context.Context, m Machine) error { return m.Reserve(ctx, r.run.HostKey) }
 	if err := r.onPod(r.t.Call, reserve); errors.Is(err, ErrLacks) {
-		return r.startFailed("no job was started from "+r.imageWords(), err)
+		return r.startFailed(r.imageRefused(), err)
 	} else if err != nil {
 		return r.startFailed("its directory on the pod could not be claimed", err)
 	}
@@ -101,6 +101,9 @@ func (r *runner) imageWords() string {
 	}
 	return r.spec.Target.Image
 }
+
+// imageRefused says that the image is at fault.
+func (r *runner) imageRefused() string { return "no job was started from " + r.imageWords() }
 
 func (r *runner) startFailed(what string, err error) error {
 	if r.s.interrupted() {

@@ -16,13 +16,19 @@ func (s *session) runStep(step *plan.Step, spec *plan.RunSpec, offers []plan.Off
 		return s.notBegun(step.Address, err)
 	}
 	defer s.claims.release(step.Address)
+	r, out := s.heldStep(step, spec, offers, c)
+	return r.orLookOn(out)
+}
+
+// heldStep is runStep under a claim. There is no runner where nothing was begun.
+func (s *session) heldStep(step *plan.Step, spec *plan.RunSpec, offers []plan.Offer, c *claim) (*runner, RunOutcome) {
 	provider := ""
 	if spec != nil {
 		provider = spec.Provider
 	}
 	st, err := s.read()
 	if err != nil {
-		return s.notBegun(step.Address, err)
+		return nil, s.notBegun(step.Address, err)
 	}
 	current := currentRun(st, step.Address)
 	if res := st.Resources[step.Address]; res != nil && provider == "" {
@@ -30,31 +36,31 @@ func (s *session) runStep(step *plan.Step, spec *plan.RunSpec, offers []plan.Off
 	}
 	r, err := s.runner(step.Address, provider, spec, c)
 	if err != nil {
-		return s.notBegun(step.Address, err)
+		return nil, s.notBegun(step.Address, err)
 	}
 	switch {
 	case current != nil && (!current.Phase.Ended() || unfetched(current)):
 		// Somebody began it, perhaps since the plan was made: go on with it.
 		r.load(current)
 		if !r.lostNow(step) {
-			return r.goOn(offers)
+			return r, r.goOn(offers)
 		}
 		out := r.vanished()
 		if out.Err != nil || !step.Begins() || r.run.Reason != state.Lost || r.mayExist() {
-			return out
+			return r, out
 		}
 		if r, err = s.runner(step.Address, provider, spec, c); err != nil {
-			return s.notBegun(step.Address, err)
+			return nil, s.notBegun(step.Address, err)
 		}
-		return r.fromStart(offers)
+		return r, r.fromStart(offers)
 	case step.Action == plan.Attach || step.Action == plan.Collect:
 		if current == nil {
-			return s.notBegun(step.Address, failf("stale_plan", "there is no run to go on with").at(step.Address).hint("plan again"))
+			return nil, s.notBegun(step.Address, failf("stale_plan", "there is no run to go on with").at(step.Address).hint("plan again"))
 		}
 		r.load(current) // it has ended since the plan was made
-		return r.done(nil)
+		return r, r.done(nil)
 	}
-	return r.fromStart(offers)
+	return r, r.fromStart(offers)
 }
 
 // lostNow reports whether the pod of a run that was alive is proven gone, where

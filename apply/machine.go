@@ -49,16 +49,21 @@ type sshMachine struct {
 
 func (m *sshMachine) Verdict(ctx context.Context) (Verdict, error) {
 	v, err := m.pod.Verdict(ctx)
-	return Verdict{State: string(v.State), Reason: v.Reason, Bootstrap: v.Bootstrap, GPUCount: v.GPUCount}, err
+	return Verdict{State: string(v.State), Reason: v.Reason, Bootstrap: v.Bootstrap, GPUCount: v.GPUCount}, lackError(err)
 }
 
 func (m *sshMachine) Reserve(ctx context.Context, claim string) error {
 	err := m.pod.Reserve(ctx, claim)
-	var lacks *job.LackError
-	switch {
-	case errors.Is(err, job.ErrTaken):
+	if errors.Is(err, job.ErrTaken) {
 		return ErrTaken
-	case errors.As(err, &lacks):
+	}
+	return lackError(err)
+}
+
+// lackError gives the engine's word for an image that lacks programs.
+func lackError(err error) error {
+	var lacks *job.LackError
+	if errors.As(err, &lacks) {
 		return fmt.Errorf("%w: no %s", ErrLacks, strings.Join(lacks.Programs, ", no "))
 	}
 	return err
@@ -258,7 +263,7 @@ func Bootstrap(spec PodSpec) (command []string, env map[string]string, err error
 		Deadline: unix(spec.Deadline), SnapshotAt: unix(spec.SnapshotAt), CostCapAt: unix(spec.CostCapAt),
 		Overrun: spec.Overrun, BootGrace: spec.BootGrace, RetrieveGrace: spec.RetrieveGrace,
 		Interval: t.GuardInterval, ProbeWait: t.GuardProbeWait, ProbeLimit: t.GuardProbeLimit, LeaseTTL: t.LeaseTTL,
-		SnapshotLead: t.SnapshotLead, SnapshotWait: t.GuardSnapshotWait, SeenWait: t.SeenWait,
+		SnapshotLead: spec.SnapshotLead, SnapshotWait: t.GuardSnapshotWait, SeenWait: t.SeenWait,
 		DiskEvery: t.DiskLook, KeepPod: spec.Keep, NoSnapshots: !spec.Snapshots,
 		VolumeDir: spec.VolumeDir, VolumeGB: spec.VolumeGB, GPUType: spec.GPUType, GPUCount: spec.GPUCount,
 		NoInstallSSHD: !spec.InstallSSHD, GuardEnv: spec.Guard.Env,

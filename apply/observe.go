@@ -59,6 +59,35 @@ func (r *runner) observe() RunOutcome {
 	}
 }
 
+// orLookOn is the outcome of work on a run, or of looking on where another process
+// took the work over: this one was stopped, or its machine slept, for longer than
+// a claim holds. What it knew of the run may be long past.
+func (r *runner) orLookOn(out RunOutcome) RunOutcome {
+	if r == nil || !errors.Is(out.Err, errClaimLost) {
+		return out
+	}
+	r.s.claims.release(r.address) // forgets it
+	r.s.forgetRunning(r.address)
+	st, err := r.s.read()
+	if err != nil {
+		return out
+	}
+	run := findRun(st, r.address, out.RunID)
+	if run == nil {
+		return out
+	}
+	if r.run == nil || r.run.ID != run.ID {
+		r.shown = 0
+	}
+	r.claim, r.unclaimed = nil, true
+	r.load(run)
+	r.phase("training", "another process took over the work on this run while this one stood still")
+	if r.s.detach && !r.beforeStart() && !run.Phase.Ended() {
+		return r.detached(false)
+	}
+	return r.observe()
+}
+
 // holding says what the process does that holds a run.
 func holding(follow, followed bool) string {
 	switch {

@@ -28,8 +28,8 @@ func TestWhoLooksOnTakesOver(t *testing.T) {
 		{name: "killed", second: attach, leave: func(w *world, _ chan struct{}, pid int) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.dead[pid] = true
-		}, class: Held, phase: state.Succeeded},
+			w.dead[pid] = true // the process goes on here, and looks on as one that slept
+		}, class: OK, phase: state.Succeeded},
 		{name: "stop", second: func(e *Engine, t *testing.T) (Outcome, error) { return e.Stop(t.Context(), "run.train", Options{}) },
 			leave: func(_ *world, first chan struct{}, _ int) { first <- struct{}{} }, class: Interrupt, phase: state.Stopped},
 	}

@@ -43,6 +43,7 @@ type RunOutcome struct {
 	Dir      string // relative to the project
 	GPUType  string
 	CostUSD  float64
+	Unknown  bool // what it has cost besides: a create call has no clear answer
 	Seconds  float64
 	// Tail is the last lines of a failed job's log.
 	Tail []string
@@ -50,6 +51,7 @@ type RunOutcome struct {
 	Detached  bool
 	Retrieved bool
 	Elsewhere string // who has the results, where they are not here
+	Removed   bool   // they were fetched on this machine, and are not here any more
 	Waits     bool   // it has ended and its results are still on the pod
 	// Err is why the step could not be done, nil where only the job failed.
 	Err   error

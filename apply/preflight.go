@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -15,6 +16,8 @@ import (
 func (w *readiness) preflight() error {
 	r := w.r
 	limit := r.now().Add(r.t.Preflight)
+	const silent = "the guard on the pod has not spoken yet"
+	w.why = silent
 	for looks := 0; ; looks++ {
 		if r.s.interrupted() {
 			return errInterrupted
@@ -28,19 +31,28 @@ func (w *readiness) preflight() error {
 		case err == nil && v.State == "failed":
 			w.seenVerdict()
 			return failedVerdict(v.Reason, v.Bootstrap)
+		case errors.Is(err, ErrLacks):
+			return refused(state.LaunchFailed, "%s: %v", r.imageRefused(), err)
 		case err != nil:
-			w.why = "the guard's word cannot be read: " + err.Error()
+			why := "the guard's word cannot be read: " + err.Error()
+			w.why = why
 			r.closeMachine()
 			if err := w.reach(); err != nil {
 				return err
 			}
+			w.why = why // and not what the new connection was waited for
 		default:
+			w.why = silent
 			if done, err := w.dead(); done {
 				return err
 			}
 		}
 		if !r.now().Before(limit) {
-			return unguarded("its guard said nothing within %s", r.t.Nominal(r.t.Preflight).Round(time.Second))
+			after := r.t.Nominal(r.t.Preflight).Round(time.Second)
+			if w.why == silent {
+				return unguarded("its guard said nothing within %s", after)
+			}
+			return unguarded("its guard was not heard within %s: %s", after, w.why)
 		}
 		w.heartbeat()
 		if err := r.s.sleep(r.t.step(looks)); err != nil {

@@ -229,7 +229,6 @@ func (w *readiness) connect(pod providers.Pod) (done bool, err error) {
 	if err == nil {
 		r.machine, r.endpoint = machine, pod.SSH
 		w.refused, w.foreign = streak{}, streak{}
-		w.why = "the guard on the pod has not spoken yet"
 		return true, nil
 	}
 	var failed *DialError

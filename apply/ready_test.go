@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,6 +58,12 @@ func TestReadiness(t *testing.T) {
 		{name: "image lacks programs", boot: first(func(p *fakePod) {
 			p.answer = func(string) error { return fmt.Errorf("%w: no find", ErrLacks) }
 		}), results: []state.AttemptResult{state.AttemptCreated}, phase: state.Failed, reason: state.LaunchFailed, message: "no job was started from image: the image lacks what a run takes: no find"},
+		{name: "image lacks what the guard's word is read with", boot: func(_ int, p *fakePod) {
+			p.unread = fmt.Errorf("%w: no head", ErrLacks)
+		}, results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.LaunchFailed, message: "no job was started from image: the image lacks what a run takes: no head"},
+		{name: "no guard's word can be read", boot: func(_ int, p *fakePod) {
+			p.unread = errors.New("it is garbled")
+		}, results: []state.AttemptResult{state.AttemptRefused, state.AttemptRefused}, phase: state.Failed, reason: state.NotReady, message: "its guard was not heard within 3m0s: the guard's word cannot be read: it is garbled"},
 		{name: "bootstrap failed", boot: first(func(p *fakePod) {
 			p.verdict = Verdict{State: "failed", Reason: "sshd is missing", Bootstrap: true}
 		}), results: []state.AttemptResult{state.AttemptRefused}, phase: state.Failed, reason: state.Bootstrap, message: "sshd is missing"},

@@ -114,7 +114,8 @@ func (e *DialError) Unwrap() error { return e.Err }
 
 // Machine is a pod's run directory over one connection.
 type Machine interface {
-	// Verdict is what the guard on the pod says of itself.
+	// Verdict is what the guard on the pod says of itself; ErrLacks where the
+	// image lacks what reading it takes.
 	Verdict(ctx context.Context) (Verdict, error)
 	// Reserve claims the run directory; ErrTaken when it is another run's, and
 	// ErrLacks where the image lacks programs that a run takes.
@@ -329,8 +330,9 @@ type PodSpec struct {
 	Version            string
 	Deadline           time.Time // zero: none
 	Overrun            time.Duration
-	SnapshotAt         time.Time // zero: none
-	CostCapAt          time.Time // zero: none
+	SnapshotAt         time.Time     // zero: none
+	CostCapAt          time.Time     // zero: none
+	SnapshotLead       time.Duration // asked so long before Deadline
 	BootGrace          time.Duration
 	RetrieveGrace      time.Duration
 	Keep               time.Duration // after the end; -1 = for ever

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"errors"
 	"time"
 
 	"github.com/overbrainer/overbrainer/state"
@@ -56,6 +57,9 @@ func (r *runner) mayExist() bool {
 
 // done is the outcome of a run that has ended, with the error of ending it.
 func (r *runner) done(err error) RunOutcome {
+	if errors.Is(err, errClaimLost) {
+		return r.failed(err)
+	}
 	r.saveResult(nil)
 	out := r.outcome()
 	if err != nil {
@@ -84,6 +88,8 @@ func (r *runner) outcome() RunOutcome {
 		CostUSD: round4(r.run.SpentUSD(r.now())), Seconds: r.seconds(), Retrieved: run.Retrieved, Waits: run.Waits(), Class: classOfRun(run),
 		Elsewhere: Elsewhere(r.s.Project, run),
 	}
+	out.Unknown = run.Unanswered()
+	out.Removed = out.Elsewhere == r.s.Who.Name()
 	if run.Phase == state.Failed {
 		out.Tail = lastLines(r.dir(), 20)
 	}
@@ -97,7 +103,9 @@ func (r *runner) failed(err error) RunOutcome {
 	r.stopLogs()
 	out := r.outcome()
 	out.Err, out.Class = err, ClassOf(err)
-	r.emit(Event{Kind: EventFailed, Message: err.Error()})
+	if !errors.Is(err, errClaimLost) { // see orLookOn
+		r.emit(Event{Kind: EventFailed, Message: err.Error()})
+	}
 	return out
 }
 

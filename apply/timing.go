@@ -1,6 +1,10 @@
 package apply
 
-import "time"
+import (
+	"time"
+
+	"github.com/overbrainer/overbrainer/plan"
+)
 
 // Timing holds every wait, interval, limit and grace that the engine and the
 // guard on a pod use, at their production values unless scaled. It is the only
@@ -63,7 +67,8 @@ type Timing struct {
 	// longest.
 	Reconnect, ReconnectMax time.Duration
 
-	// SnapshotLead is the time between a snapshot and the end of the money;
+	// SnapshotLead is the longest time between a request for a snapshot and the
+	// bound that it is for, see lead;
 	// RequestLook between two looks for somebody else's request; SnapshotLinger
 	// how long a job may run on after its proof.
 	SnapshotLead, RequestLook, SnapshotLinger time.Duration
@@ -116,7 +121,7 @@ func Production() Timing {
 		LeaseEvery: 5 * time.Minute, LeaseTTL: 15 * time.Minute, LeaseStall: 30 * time.Minute,
 		DeadlineMargin: 5 * time.Minute,
 		Reconnect:      time.Second, ReconnectMax: 30 * time.Second,
-		SnapshotLead: 15 * time.Minute, RequestLook: 30 * time.Second, SnapshotLinger: 10 * time.Minute,
+		SnapshotLead: plan.LongestLead, RequestLook: 30 * time.Second, SnapshotLinger: 10 * time.Minute,
 		MinCapTime: 30 * time.Minute, LastFetch: 5 * time.Minute, Settle: 2 * time.Minute, Steady: 10 * time.Second,
 		DiskLook: time.Minute, GrowWait: 2 * time.Minute, GrowLooks: 3,
 		GuardInterval: time.Minute, GuardSnapshotWait: 15 * time.Minute,
@@ -171,6 +176,12 @@ func (t Timing) Scaled(speed float64) Timing {
 	}
 	t.speed *= speed
 	return t
+}
+
+// lead is how long before its bound a job is asked to save itself, where the bound
+// is so long after the pod's creation. The guard on the pod is given the same.
+func (t Timing) lead(span time.Duration) time.Duration {
+	return plan.SnapshotLead(span, t.SnapshotLead)
 }
 
 // step is the wait after the nth look of a wait, from 0: an eighth of Poll at

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -425,6 +426,54 @@ func TestKeptForEver(t *testing.T) {
 	plan := p.plan()
 	if plan.Cost.MaxUSD != nil || !strings.Contains(plan.Cost.Unbounded, "the pod is kept for ever, at $0.447 an hour until it is destroyed") {
 		t.Errorf("cost %+v", plan.Cost)
+	}
+}
+
+// TestShortBounds: a bound that leaves little of a pod is warned of, with how much
+// of it a job has before it is asked to save itself.
+func TestShortBounds(t *testing.T) {
+	const snapshot = `snapshot { path = "output/checkpoint-{step}" }`
+	tests := []struct {
+		name, cap, block string
+		says             []string // "": no warning
+	}{
+		{"hours", "max_hours = 0.2", "", []string{"max_hours leaves little time for target.gpu", "max_hours = 0.2 is 12 minutes from the pod's creation, the time to boot included."}},
+		{"hours with snapshot", "max_hours = 0.2", snapshot, []string{"max_hours leaves little time", "The job is asked to save itself after 9 of them."}},
+		{"money", "max_hours = 1\nmax_cost_usd = 0.0814", "", []string{"max_cost_usd buys little for target.gpu", "buys 12 minutes"}},
+		{"money with snapshot", "max_hours = 1\nmax_cost_usd = 0.0814", snapshot, []string{"max_cost_usd buys little", "The job is asked to save itself after 9 of them."}},
+		{"enough", "max_hours = 0.5\nmax_cost_usd = 0.3", snapshot, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newProject(t, fmt.Sprintf(`
+provider "runpod" {}
+target "gpu" {
+  gpu_types = ["NVIDIA A40"]
+  image     = "registry.example/train:1.0"
+}
+cap "c" {
+%s
+}
+run "train" {
+  target  = target.gpu
+  cap     = cap.c
+  command = ["python", "train.py"]
+  outputs = ["output/**"]
+  %s
+}
+`, tt.cap, tt.block))
+			plan := p.plan()
+			if tt.says == nil {
+				if len(plan.Diagnostics) > 0 {
+					t.Errorf("%+v", plan.Diagnostics)
+				}
+				return
+			}
+			d := said(t, plan, "warning", tt.says...)
+			if asked := strings.Contains(d.Detail, "asked to save"); asked != (tt.block != "") {
+				t.Errorf("%q", d.Detail)
+			}
+		})
 	}
 }
 

@@ -323,7 +323,7 @@ func (s situation) pointWords(point *state.Checkpoint) string {
 	}
 	text += ", taken " + point.At.UTC().Format("2006-01-02 15:04:05") + " UTC"
 	if end := s.cur.EndedAt; end != nil && end.After(point.At) && point.RunID == s.cur.ID {
-		text += fmt.Sprintf(" (%s before the end, which is lost)", end.Sub(point.At).Round(1e9))
+		text += fmt.Sprintf(" (%s before the end, which is lost)", s.cur.Pod.Nominal(end.Sub(point.At)).Round(1e9))
 	}
 	return text
 }

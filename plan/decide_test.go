@@ -49,6 +49,8 @@ func TestWhenARunRunsAgain(t *testing.T) {
 		{"interrupted before the job", &state.Run{Phase: state.Cancelled, Reason: state.Interrupted}, nil, Rerun, "interrupted"},
 		{"stopped with a snapshot", &state.Run{Phase: state.Stopped, Reason: state.UserStopped, Snapshot: snap, Retrieved: true, EndedAt: &end}, nil, Resume,
 			"step 40 of run r1, taken 2026-01-02 03:04:05 UTC (10m0s before the end"},
+		{"stopped with a snapshot, in a simulator's hours", &state.Run{Phase: state.Stopped, Reason: state.UserStopped, Snapshot: snap, Retrieved: true, EndedAt: &end, Pod: &state.Pod{ID: "pod1", State: state.PodDeleted, Speed: 20}}, nil, Resume,
+			"(3h20m0s before the end"},
 		{"stopped without", &state.Run{Phase: state.Stopped, Reason: state.UserStopped}, nil, Hold, "without a snapshot"},
 		{"taken away, snapshot here", &state.Run{Phase: state.Failed, Reason: state.TakenAway, Snapshot: snap}, nil, Resume, "taken_away"},
 		{"taken away", &state.Run{StartedAt: &at, Phase: state.Failed, Reason: state.TakenAway}, nil, Rerun, "no snapshot of it is here, so the job begins anew; try 2"},

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"sort"
+	"strconv"
 	"time"
 
 	"github.com/overbrainer/overbrainer/config"
@@ -99,7 +100,8 @@ func (b *builder) place(step *Step, run *config.Run, spent float64) {
 		return // and so nothing is known of the cost
 	}
 	step.Cost = runCost(offers, step.Run, r.volume, spent)
-	b.warnShortCap(step, run, offers)
+	b.warnShortCap(step, run)
+	b.warnShortTime(step, run)
 }
 
 // leastCapTime is how much of a pod a cost cap should buy at least.
@@ -110,7 +112,7 @@ const leastBoot = 5 * time.Minute
 
 // warnShortCap tells when max_cost_usd buys little of the chosen pod, and
 // refuses one that does not buy its boot.
-func (b *builder) warnShortCap(step *Step, run *config.Run, offers []Offer) {
+func (b *builder) warnShortCap(step *Step, run *config.Run) {
 	limit, hourly := step.Run.Cap.MaxCostUSD, step.Cost.HourlyUSD
 	if limit <= 0 || hourly == nil || limit >= *hourly*leastCapTime.Hours() {
 		return
@@ -123,9 +125,37 @@ func (b *builder) warnShortCap(step *Step, run *config.Run, offers []Offer) {
 		return
 	}
 	b.warnAt(at, fmt.Sprintf("max_cost_usd buys little for %s", run.Target.Address),
-		fmt.Sprintf("%s buys %.0f minutes at %s an hour, the time to boot included; half an hour costs %s.",
-			money.USD(limit), limit / *hourly * 60, money.Price(*hourly), money.USD(*hourly*leastCapTime.Hours())))
+		fmt.Sprintf("%s buys %.0f minutes at %s an hour, the time to boot included; half an hour costs %s.%s",
+			money.USD(limit), limit / *hourly * 60, money.Price(*hourly), money.USD(*hourly*leastCapTime.Hours()), askedWords(step, limit / *hourly)))
 }
+
+// warnShortTime tells when max_hours leaves little of any pod.
+func (b *builder) warnShortTime(step *Step, run *config.Run) {
+	hours := step.Run.Cap.MaxHours
+	if hours <= 0 || hours >= leastCapTime.Hours() {
+		return
+	}
+	b.warnAt(b.capRange(step.Run.Cap.Address, "max_hours"), fmt.Sprintf("max_hours leaves little time for %s", run.Target.Address),
+		fmt.Sprintf("max_hours = %s is %.0f minutes from the pod's creation, the time to boot included.%s",
+			strconv.FormatFloat(hours, 'f', -1, 64), hours*60, askedWords(step, hours)))
+}
+
+// askedWords says how much of so many hours a job has before it is asked to save
+// itself, where it is.
+func askedWords(step *Step, hours float64) string {
+	if step.Run.Snapshot == nil {
+		return ""
+	}
+	all := time.Duration(hours * float64(time.Hour))
+	return fmt.Sprintf(" The job is asked to save itself after %.0f of them.", (all - SnapshotLead(all, LongestLead)).Minutes())
+}
+
+// LongestLead is how long before a bound a job is asked to save itself, at most.
+const LongestLead = 15 * time.Minute
+
+// SnapshotLead is how long before a bound a job is asked to save itself: of a
+// short time it takes a quarter, so that there is something to save.
+func SnapshotLead(all, longest time.Duration) time.Duration { return min(longest, all/4) }
 
 // roomGB is how large the network volume of a run's target is or may be made.
 func (b *builder) roomGB(run *config.Run) int {

@@ -96,6 +96,17 @@ type TakenOver struct {
 	Claim   Claim
 }
 
+// Why says for people why nobody stands behind the claim any more, as far as the
+// holder who took it can tell.
+func (o TakenOver) Why(h ClaimHolder, now time.Time) string {
+	c := o.Claim
+	c.Expires = now.Add(time.Nanosecond) // what is left is whether its process lives
+	if h.stale(c, now) {
+		return "which is not running any more"
+	}
+	return fmt.Sprintf("which has not renewed it for %s", (now.Sub(o.Claim.Expires) + h.ttl()).Round(time.Second))
+}
+
 // Claim takes all the addresses for the holder, or none, under one new ID. An
 // address that the holder has already keeps its claim's start. It gives the ID
 // and the stale claims of others that it replaced, by address.

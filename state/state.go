@@ -202,12 +202,18 @@ func (r *Run) Holds() bool {
 	if len(r.Strays) > 0 || len(r.Secrets) > 0 || r.Pod != nil && !r.Pod.Gone() {
 		return true
 	}
+	return r.Unanswered() || !r.Phase.Ended()
+}
+
+// Unanswered reports whether a create call of the run has no clear answer: what
+// its pod may cost is not known.
+func (r *Run) Unanswered() bool {
 	for _, a := range r.Attempts {
 		if a.Result == AttemptSent || a.Result == AttemptAmbiguous {
 			return true
 		}
 	}
-	return !r.Phase.Ended()
+	return false
 }
 
 // Job is what following and collecting a run need to know of its block, so

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/overbrainer/overbrainer/apply"
-	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/internal/ui"
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -32,6 +32,8 @@ type runRow struct {
 	// Elsewhere: who fetched them, where they are not in Dir here.
 	Elsewhere string `json:"results_elsewhere,omitempty"`
 	retrieved bool
+	busy      string // who else works on it
+	keyLost   string // where it was, once nobody here can ask the run's pod
 	// Overdue: its pod should have ended itself, and nobody looked whether it has.
 	Overdue bool `json:"overdue"`
 }
@@ -60,41 +62,53 @@ func runListCommand(a *app) *command {
 			if asJSON {
 				return ui.JSONLine(a.out, rows)
 			}
-			t := ui.Table{
-				Columns: []string{"ADDRESS", "STATE", "GPU", ">COST", ">TIME", "DIR"},
-				Empty:   "There are no runs.",
-			}
-			for _, r := range rows {
-				what := r.State
-				if r.Reason != "" {
-					what += " (" + r.Reason + ")"
-				}
-				at := ui.ResultsAt(apply.RunOutcome{Dir: r.Dir, State: r.State, PodID: r.PodID, Retrieved: r.retrieved, Waits: r.Waits, Elsewhere: r.Elsewhere})
-				t.Add(r.Address, what, orDash(r.GPUType), money.USD(r.CostUSD),
-					ui.Span(time.Duration(r.Seconds*float64(time.Second))), at)
-			}
-			if err := t.Write(a.out, a.look(os.Stdout)); err != nil {
-				return err
-			}
-			for _, r := range rows {
-				if r.Overdue {
-					fmt.Fprintf(a.err, "%s: pod %s is past the last of its bounds, and its cost counts on until it is known to be gone: overbrainer run attach %s looks\n", r.Address, r.PodID, r.RunID)
-				}
-			}
-			return nil
+			return a.showRuns(rows)
 		},
 	}
 }
 
+// showRuns prints the runs for people.
+func (a *app) showRuns(rows []runRow) error {
+	t := ui.Table{
+		Columns: []string{"ADDRESS", "STATE", "GPU", ">COST", ">TIME", "DIR"},
+		Empty:   "There are no runs.",
+	}
+	for _, r := range rows {
+		out := apply.RunOutcome{
+			Dir: r.Dir, State: r.State, PodID: r.PodID, Retrieved: r.retrieved, Waits: r.Waits,
+			Elsewhere: r.Elsewhere, Removed: r.Elsewhere == holder().Name(), CostUSD: r.CostUSD, Unknown: r.CostBasis == unknownCost,
+		}
+		t.Add(r.Address, ui.StateWords(r.State, r.Reason, r.ExitCode), orDash(r.GPUType), ui.CostOf(out),
+			ui.Span(time.Duration(r.Seconds*float64(time.Second))), ui.ResultsAt(out))
+	}
+	if err := t.Write(a.out, a.look(os.Stdout)); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.keyLost != "" {
+			fmt.Fprintf(a.err, "%s: the private key of pod %s is not here: %s; overbrainer destroy -discard-results -target=%s ends it\n", r.Address, r.PodID, r.keyLost, plan.ShellWord(r.Address))
+		}
+		if r.Overdue && r.busy != "" {
+			fmt.Fprintf(a.err, "%s: pod %s is past the last of its bounds; %s\n", r.Address, r.PodID, r.busy)
+		} else if r.Overdue {
+			fmt.Fprintf(a.err, "%s: pod %s is past the last of its bounds, and its cost counts on until it is known to be gone: overbrainer run attach %s looks\n", r.Address, r.PodID, r.RunID)
+		}
+	}
+	return nil
+}
+
 func (a *app) runRows(st *state.State, all bool) []runRow {
 	rows := []runRow{}
+	busy := plan.OthersWork(st, holder(), a.now())
 	for _, address := range st.Addresses() {
 		r := st.Resources[address].Run
 		if r == nil {
 			continue
 		}
 		for _, run := range listed(r, all) {
-			rows = append(rows, a.rowOf(address, run))
+			row := a.rowOf(address, run)
+			row.busy = busy[run.ID]
+			rows = append(rows, row)
 		}
 	}
 	return rows
@@ -109,7 +123,13 @@ func (a *app) rowOf(address string, run *state.Run) runRow {
 		Seconds: math.Round(elapsed(run, now)*10) / 10, Dir: run.Dir, Waits: run.Waits(),
 		Elsewhere: apply.Elsewhere(a.dir, run), retrieved: run.Retrieved,
 	}
-	if row.CostBasis == "" {
+	if me := holder().Name(); apply.KeyLost(a.dir, run, me) {
+		row.keyLost = apply.WhoHasKey(run, me)
+	}
+	switch {
+	case run.Unanswered():
+		row.CostBasis = unknownCost
+	case row.CostBasis == "":
 		row.CostBasis = "estimated"
 	}
 	if p := run.Pod; p != nil && row.PodID == "" {
@@ -123,6 +143,9 @@ func (a *app) rowOf(address string, run *state.Run) runRow {
 	row.CostUSD = math.Round(row.CostUSD*1e6) / 1e6
 	return row
 }
+
+// unknownCost is the basis of a cost that a pod may add to of which nobody knows.
+const unknownCost = "unknown"
 
 func orDash(s string) string {
 	if s == "" {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,5 +35,42 @@ func TestRunsPastTheirBoundsAreTold(t *testing.T) {
 	}
 	if r := row(func(r *state.Run) { late(r); r.Pod.State = state.PodDeleted }); r.Overdue {
 		t.Error("known to be gone")
+	}
+}
+
+// TestRunListSaysWhatIsKnown: an exit code where there is one, a cost only where it
+// is known, and who works on a pod past its bounds instead of a command for it.
+func TestRunListSaysWhatIsKnown(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	past := now.Add(-3 * time.Hour)
+	code := 3
+	pod := func() *state.Pod {
+		return &state.Pod{ID: "p1", State: state.PodRunning, RateUSD: 0.5, CreatedAt: past, Deadline: &past}
+	}
+	st := state.New("")
+	for address, run := range map[string]*state.Run{
+		"run.failed":  {Phase: state.Failed, Reason: state.ExitCode, ExitCode: &code},
+		"run.open":    {Phase: state.Failed, Reason: state.Unanswered, Attempts: []*state.Attempt{{Name: "a", Result: state.AttemptAmbiguous}}},
+		"run.again":   {Phase: state.Preparing, CostUSD: 0.25, Attempts: []*state.Attempt{{Name: "a", Result: state.AttemptSent}}},
+		"run.late":    {Phase: state.Running, Pod: pod()},
+		"run.fetched": {Phase: state.Running, Pod: pod()},
+	} {
+		run.ID = address[4:] + "-1"
+		st.Resources[address] = &state.Resource{Run: &state.RunResource{Current: run.ID, Runs: []*state.Run{run}}}
+	}
+	st.Claims["run.fetched"] = state.Claim{Operation: "apply", Who: "ann", Host: "desk", PID: 7, Expires: now.Add(time.Minute)}
+	var out, err strings.Builder
+	a := &app{dir: t.TempDir(), now: func() time.Time { return now }, out: &out, err: &err}
+	if e := a.showRuns(a.runRows(st, false)); e != nil {
+		t.Fatal(e)
+	}
+	for _, want := range []string{`run\.failed +failed \(exit_code 3\)`, `run\.open .* unknown `, `run\.again .* \$0\.25 or more `} {
+		if !regexp.MustCompile(want).MatchString(out.String()) {
+			t.Errorf("no %s in\n%s", want, out.String())
+		}
+	}
+	if text := err.String(); !strings.Contains(text, "run attach late-1 looks") || strings.Contains(text, "run attach fetched-1") ||
+		!strings.Contains(text, "run.fetched: pod p1 is past the last of its bounds; ann@desk works on it (apply, pid 7)") {
+		t.Error(text)
 	}
 }

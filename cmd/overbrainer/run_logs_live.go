@@ -3,9 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/overbrainer/overbrainer/apply"
@@ -31,46 +32,31 @@ func (a *app) liveLog(ctx context.Context, in inputs, address string, run *state
 	}
 	defer p.close()
 	local := filepath.Join(run.Dir, "job.log")
-	now := func() *state.Run { // the pod may have another address since
-		if st, err := a.readState(ctx); err == nil {
-			if _, found, err := findRun(st, run.ID); err == nil {
-				return found
-			}
-		}
-		return run
-	}
+	pod := a.finder(p.st, address, run, func(context.Context) (*project, error) { return p, nil })
+	pod.dial = p.dial // which knows the metrics file
 	f := &logFollower{
-		view: view, show: a.printLog,
-		say: func(text string) { fmt.Fprintln(a.err, text) },
+		view: view, show: a.printLog, say: pod.say, wait: sleepFor,
 		dial: func(ctx context.Context) (apply.Machine, error) {
-			if at := now(); at.Pod != nil && at.Pod.SSH != nil {
-				run = at
+			m, err := pod.reach(ctx)
+			if err == nil {
+				return m, nil
 			}
-			m, err := p.dial(ctx, run)
-			if err != nil {
-				p := &problem{code: "connect", address: address, id: run.ID, message: "the pod of " + address + " cannot be reached: " + err.Error(), hint: a.whoHas(run)}
-				if fileExists(a.path(filepath.FromSlash(local))) {
-					p.hint = "what was followed so far is in " + local
-				}
-				return nil, p
+			var told *problem
+			if !errors.As(err, &told) {
+				told = &problem{code: "connect", address: address, id: run.ID, message: "the pod of " + address + " cannot be reached: " + err.Error(), hint: a.whoHas(run)}
 			}
-			return m, nil
+			if fileExists(a.path(filepath.FromSlash(local))) {
+				told.hint = strings.TrimPrefix(told.hint+"; what was followed so far is in "+local, "; ")
+			}
+			return nil, told
 		},
 		rest: func() ([]byte, bool) {
-			at := now()
+			at := pod.latest(ctx)
 			if !at.Phase.Ended() || !at.Retrieved && at.Pod != nil && !at.Pod.Gone() {
 				return nil, false
 			}
 			data, err := os.ReadFile(a.path(filepath.FromSlash(local)))
 			return data, err == nil
-		},
-		wait: func(ctx context.Context, d time.Duration) error {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(d):
-				return nil
-			}
 		},
 	}
 	defer f.close()
@@ -109,13 +95,16 @@ func (f *logFollower) run(ctx context.Context) error {
 				return err
 			}
 			continue
-		case !f.view.follow || !f.began || waited >= logPatience:
+		case !f.view.follow || !f.began && f.m == nil || waited >= logPatience:
 			return err
 		}
 		f.close()
 		if all, ended := f.rest(); ended {
 			f.show(all[min(int64(len(all)), max(0, f.from.Log-int64(len(f.held)))):])
 			return nil
+		}
+		if podOver(err) {
+			return err
 		}
 		if waited == 0 {
 			f.say("the connection to the pod is lost, reconnecting: " + err.Error())
@@ -156,6 +145,12 @@ func (f *logFollower) look(ctx context.Context) (done bool, err error) {
 		f.show(f.held[:end])
 		f.held = append([]byte(nil), f.held[end:]...)
 		if !poll.More {
+			switch poll.State {
+			case apply.JobLost:
+				f.say("the job is not there any more and left no exit code, as when the pod's container is started again")
+			case apply.JobNone:
+				f.say("the pod knows of no job, as when its container is made anew with an empty disk")
+			}
 			return done, nil
 		}
 	}

@@ -64,6 +64,7 @@ func TestFollowedLog(t *testing.T) {
 	}{
 		{name: "to its end", view: logsView{follow: true, tail: -1}, parts: []string{"a\nb", "c\n", "d"}, want: "a\nbc\nd", dials: 1},
 		{name: "cut twice", view: logsView{follow: true, tail: -1}, parts: []string{"a\nb", "cut", "c\n", "cut", "cut", "d\n"}, want: "a\nbc\nd\n", dials: 4},
+		{name: "cut at once", view: logsView{follow: true, tail: -1}, parts: []string{"cut", "a\n"}, want: "a\n", dials: 2},
 		{name: "cut as the run ends", view: logsView{follow: true, tail: -1}, parts: []string{"a\nb", "cut"}, gone: true, want: "a\nbc\nthe end\n", dials: 1},
 		{name: "not followed, cut", view: logsView{tail: -1}, parts: []string{"cut"}, fails: true, dials: 1},
 		{name: "the last lines", view: logsView{tail: 2}, before: "a\nb\nc\n", want: "b\nc\n", dials: 1},

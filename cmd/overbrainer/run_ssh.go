@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 )
 
 func runSSHCommand(a *app) *command {
+	var in inputs
 	return &command{
 		name:     "run ssh",
 		synopsis: "a shell on a run's pod, or one command there",
@@ -26,6 +28,7 @@ func runSSHCommand(a *app) *command {
 		example: "$ overbrainer run ssh run.iris -- nvidia-smi\n$ overbrainer run ssh run.iris -- 'du -sh output/*'",
 		exits:   []int{exitInterrupted},
 		least:   1, most: -1,
+		register: in.register,
 		run: func(ctx context.Context, args []string) error {
 			st, err := a.readState(ctx)
 			if err != nil {
@@ -47,7 +50,11 @@ func runSSHCommand(a *app) *command {
 				return err
 			}
 			defer end()
-			argv := []string{"-F", config, host}
+			at, err := a.sshAt(ctx, in, st, address, run)
+			if err != nil {
+				return err
+			}
+			argv := append(append([]string{"-F", config}, at...), host)
 			if words := podWords(run.Pod.WorkDir, args[1:]); words != "" {
 				if len(args) == 1 && isTerminal(a.in) {
 					argv = append([]string{"-t"}, argv...)
@@ -67,6 +74,41 @@ func runSSHCommand(a *app) *command {
 			return err
 		},
 	}
+}
+
+// sshAt gives the options by which ssh goes to another address than the
+// configuration's: the pod is looked for first, because ssh itself only says that
+// nothing answers.
+func (a *app) sshAt(ctx context.Context, in inputs, st *state.State, address string, run *state.Run) ([]string, error) {
+	if run.Pod.SSH == nil {
+		return nil, nil
+	}
+	var opened *project
+	was := *run.Pod.SSH
+	defer func() {
+		if opened != nil {
+			opened.close()
+		}
+	}()
+	pod := a.finder(st, address, run, func(ctx context.Context) (*project, error) {
+		p, err := a.openLoosely(ctx, in, reading{ending: true})
+		opened = p
+		return p, err
+	})
+	m, err := pod.reach(ctx)
+	switch {
+	case err == nil:
+		_ = m.Close()
+	case podOver(err) || ctx.Err() != nil:
+		return nil, err
+	default:
+		pod.say("the pod of " + address + " cannot be reached: " + err.Error())
+	}
+	at := pod.run.Pod.SSH
+	if err != nil || *at == was {
+		return nil, nil
+	}
+	return []string{"-o", "HostName=" + at.Host, "-o", fmt.Sprintf("Port=%d", at.Port), "-o", "User=" + at.User}, nil
 }
 
 // podWords is what the pod's shell is given: a command, or none for a shell of
@@ -103,12 +145,12 @@ func (a *app) sshTo(st *state.State, address string, run *state.Run) (config, ho
 	if run.KeySource != (apply.DerivedKeys{}).Kind() {
 		config = filepath.Join(dir, "ssh", "config") // beside the key, by who made it
 		if _, err := os.Stat(config); err != nil {
-			return wrong("no_key", "the keys of run "+run.ID+" are not on this machine", "they are with "+run.Holder)
+			return wrong("no_key", "the private key of run "+run.ID+" is not here", apply.WhoHasKey(run, holder().Name()))
 		}
 		return config, "overbrainer-" + run.ID, func() {}, nil
 	}
 	if keys.Kind() != run.KeySource {
-		return wrong("no_key", "run "+run.ID+" was started with an OVERBRAINER_KEY, which is not set here", "set the same as "+run.Holder+" has")
+		return wrong("no_key", "run "+run.ID+" was started with an OVERBRAINER_KEY, which is not set here", "set the value that it was started with; "+apply.WhoHasKey(run, holder().Name()))
 	}
 	key, err := keys.ClientKey(dir, st.Lineage, run.ID)
 	if err == nil {

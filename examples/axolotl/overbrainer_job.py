@@ -24,12 +24,17 @@ below the job's directory:
     trainer.train(resume_from_checkpoint=job.resume_dir())
 
 Run by hand, away from a pod, it writes metrics.jsonl and is never asked.
+
+What a job reports never ends it: a line that cannot be written, on a full disk
+say, is told of once on the standard error. Only saved() raises: a job that then
+ended with 0 would count as finished.
 """
 
 import json
 import math
 import operator
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -51,7 +56,11 @@ def resume_dir():
 def asked():
     """Whether the job should save itself and end: because somebody stops it, or
     because its money, its time or its disk is nearly used up."""
-    return _request().exists()
+    try:
+        return _request().exists()
+    except OSError as error:
+        _warn(error)
+        return False
 
 
 def saved(checkpoint, step):
@@ -87,22 +96,46 @@ def _request():
 
 
 def _tell(event, values):
-    told = {k: _plain(v) for k, v in values.items()}
-    # JSON knows no infinity and no "not a number".
-    told = {k: v for k, v in told.items() if not isinstance(v, float) or math.isfinite(v)}
-    with open(Path(_DIR, os.environ.get("OVERBRAINER_METRICS", "metrics.jsonl")), "a") as file:
-        file.write(json.dumps({"event": event, "time": time.time(), **told}) + "\n")
+    global _torn
+    try:
+        told = {k: _plain(v) for k, v in values.items()}
+        # JSON knows no infinity and no "not a number".
+        told = {k: v for k, v in told.items() if not isinstance(v, float) or math.isfinite(v)}
+        line = json.dumps({"event": event, "time": time.time(), **told}, default=str, allow_nan=False) + "\n"
+        with open(Path(_DIR, os.environ.get("OVERBRAINER_METRICS", "metrics.jsonl")), "a") as file:
+            file.write("\n" + line if _torn else line)
+        _torn = False
+    except Exception as error:  # whatever it is, the job is worth more
+        _torn = True
+        _warn(error)
+
+
+_torn = False  # the last line may be there in part
+_warned = False
+
+
+def _warn(error):
+    global _warned
+    if _warned:
+        return
+    _warned = True
+    try:
+        print(f"overbrainer: the job's progress is not told: {error!r}", file=sys.stderr, flush=True)
+    except Exception:
+        pass
 
 
 def _plain(value):
     """What JSON knows of a value: a number of another kind, such as a scalar of
-    numpy or torch, becomes one of Python's."""
+    numpy or torch, becomes one of Python's, anything else its text."""
     if value is None or isinstance(value, (bool, int, float, str, list, dict)):
         return value
-    try:
-        return operator.index(value)
-    except TypeError:
-        return float(value)
+    for number in (operator.index, float):
+        try:
+            return number(value)
+        except Exception:
+            pass
+    return str(value)
 
 
 class TrainerCallback(_Base):

@@ -39,6 +39,8 @@ func TestReserveNamesMissingPrograms(t *testing.T) {
 		{nil, nil},
 		{[]string{"tar"}, []string{"tar"}},
 		{[]string{"find", "tail"}, []string{"find", "tail"}},
+		{[]string{"head"}, []string{"head"}}, // which the shell that answers takes itself
+		{[]string{"mkdir", "wc"}, []string{"mkdir", "wc"}},
 		{[]string{"sha256sum", "openssl", "python3"}, []string{"openssl, python3 or sha256sum"}},
 		{[]string{"base64", "openssl"}, []string{"base64, openssl or python3"}},
 		{[]string{"setsid", "perl"}, []string{"setsid, python3 or perl"}},
@@ -55,6 +57,44 @@ func TestReserveNamesMissingPrograms(t *testing.T) {
 				}
 			case !errors.As(err, &lacks) || !slices.Equal(lacks.Programs, c.want):
 				t.Errorf("%v, want %v", err, c.want)
+			}
+		})
+	}
+}
+
+// TestVerdictNamesMissingPrograms: the guard's word is read before anything else
+// is asked of a pod, with programs that an image may lack.
+func TestVerdictNamesMissingPrograms(t *testing.T) {
+	sh := need(t, "dash")
+	p := newPod(t, machine{name: "dash", sh: sh, path: programsOf(t, "head", "grep")})
+	p.put(".pod/watchdog", "ready gpus=1\n")
+	_, err := p.Verdict(t.Context())
+	var lacks *LackError
+	if !errors.As(err, &lacks) || !slices.Equal(lacks.Programs, []string{"grep", "head"}) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestBootstrapNamesMissingPrograms: a start that failed for want of a program
+// says which.
+func TestBootstrapNamesMissingPrograms(t *testing.T) {
+	sh := need(t, "dash")
+	for _, c := range []struct {
+		without []string
+		want    string
+	}{
+		{[]string{"mkdir"}, "the watchdog cannot be written; the image has no mkdir"},
+		{[]string{"mv", "cat"}, "the watchdog cannot be written; the image has no cat; the image has no mv"},
+		{[]string{"base64", "openssl", "python3"}, "the host key cannot be installed; the image has no base64, openssl or python3"},
+	} {
+		t.Run(strings.Join(c.without, " "), func(t *testing.T) {
+			t.Parallel()
+			p := newPod(t, machine{name: "dash", sh: sh, path: programsOf(t, c.without...)})
+			p.start()
+			p.ready()
+			v, ok := LogVerdict(lineWith(p.out.String(), verdictWord))
+			if !ok || !v.Bootstrap || v.Reason != c.want {
+				t.Errorf("verdict %+v", v)
 			}
 		})
 	}

@@ -90,6 +90,7 @@ func Script(functions string) (string, error) {
 		}
 	}
 	script := compact(libText) + compact(bootstrapText) +
+		"lacks() (\n" + compact(programsText) + ")\n" +
 		"write_watchdog() {\ncat <<'" + endMark + "'\n" + watchdog + endMark + "\n}\nmain\n"
 	if len(script) > MaxScript {
 		return "", fmt.Errorf("the pod's script has %d bytes, more than %d", len(script), MaxScript)

@@ -77,11 +77,11 @@ func LogVerdict(line string) (Verdict, bool) {
 }
 
 // Verdict reads the watchdog's verdict. State is VerdictNone while there is
-// none.
+// none. The error is a *LackError where the image lacks what reading takes.
 func (p *Pod) Verdict(ctx context.Context) (Verdict, error) {
 	text, err := p.read(ctx, ".pod/watchdog", 2048, false)
 	if err != nil {
-		return Verdict{State: VerdictNone, GPUCount: -1}, err
+		return Verdict{State: VerdictNone, GPUCount: -1}, p.orLacks(ctx, err)
 	}
 	if len(text) == 0 {
 		return Verdict{State: VerdictNone, GPUCount: -1}, nil
@@ -131,11 +131,33 @@ func (p *Pod) Reserve(ctx context.Context, claim string) error {
 		script: "ob_claim \"$ob_run\" \"$ob_owner_is\" && { [ -d \"$ob_run/.pod\" ] || mkdir -p \"$ob_run/.pod\"; } || exit\n" + compact(programsText),
 	})
 	var script *ScriptError
-	switch {
-	case errors.As(err, &script) && script.Exit == 2:
+	if errors.As(err, &script) && script.Exit == 2 {
 		return ErrTaken
-	case script != nil && script.Exit == 4:
+	}
+	return p.orLacks(ctx, lacking(out, err))
+}
+
+// lacking gives the *LackError that programs.sh ended with, or the error that it is.
+func lacking(out []byte, err error) error {
+	var script *ScriptError
+	if errors.As(err, &script) && script.Exit == 4 {
 		return &LackError{Programs: strings.Split(strings.TrimSpace(shorten(out)), "\n")}
+	}
+	return err
+}
+
+// orLacks looks why the pod's shell ended where an answer was due: what answers
+// there takes programs itself. A shell of its own, which takes none, then names
+// what the image lacks.
+func (p *Pod) orLacks(ctx context.Context, err error) error {
+	var script *ScriptError
+	if !errors.As(err, &script) {
+		return err
+	}
+	out, said := p.run(ctx, call{what: "looking for programs on the pod", script: compact(programsText)})
+	var lacks *LackError
+	if errors.As(lacking(out, said), &lacks) {
+		return lacks
 	}
 	return err
 }

@@ -181,14 +181,7 @@ func ownWords(e apply.Event) string {
 
 // ended words the end of a run.
 func ended(e apply.Event) string {
-	text := e.State
-	if e.Reason != "" {
-		text += " (" + e.Reason
-		if e.ExitCode != nil && *e.ExitCode != 0 {
-			text += fmt.Sprintf(" %d", *e.ExitCode)
-		}
-		text += ")"
-	}
+	text := StateWords(e.State, e.Reason, e.ExitCode)
 	if e.Seconds > 0 {
 		text += " after " + Span(time.Duration(e.Seconds*float64(time.Second)))
 	}

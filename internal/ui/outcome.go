@@ -21,18 +21,11 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		if r.State == "" && r.Err != nil {
 			continue // never begun: the error tells it
 		}
-		what := r.State
-		if r.Reason != "" {
-			what += " (" + r.Reason
-			if r.ExitCode != nil && *r.ExitCode != 0 {
-				what += fmt.Sprintf(" %d", *r.ExitCode)
-			}
-			what += ")"
-		}
+		what := StateWords(r.State, r.Reason, r.ExitCode)
 		if r.Detached {
 			what = "goes on"
 		}
-		t.Add(r.Address, what, Span(time.Duration(r.Seconds*float64(time.Second))), money.USD(r.CostUSD), ResultsAt(r))
+		t.Add(r.Address, what, Span(time.Duration(r.Seconds*float64(time.Second))), CostOf(r), ResultsAt(r))
 	}
 	if len(t.Rows) > 0 {
 		p.line()
@@ -72,11 +65,35 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 	return p.err
 }
 
+// StateWords is how a run stands, and why: "failed (exit_code 3)".
+func StateWords(state, reason string, exit *int) string {
+	switch {
+	case reason == "":
+		return state
+	case exit != nil && *exit != 0:
+		return fmt.Sprintf("%s (%s %d)", state, reason, *exit)
+	}
+	return state + " (" + reason + ")"
+}
+
+// CostOf is what a run has cost, as far as that is known.
+func CostOf(r apply.RunOutcome) string {
+	switch {
+	case !r.Unknown:
+		return money.USD(r.CostUSD)
+	case r.CostUSD == 0:
+		return "unknown"
+	}
+	return money.USD(r.CostUSD) + " or more"
+}
+
 // ResultsAt says where a run's results are.
 func ResultsAt(r apply.RunOutcome) string {
 	switch {
 	case r.Waits:
 		return "not fetched, on pod " + r.PodID
+	case r.Removed:
+		return "on this machine, not in " + r.Dir
 	case r.Elsewhere != "":
 		return "on " + r.Elsewhere
 	case r.State == "succeeded" && !r.Retrieved:

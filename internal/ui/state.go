@@ -159,13 +159,5 @@ func (p *printer) run(run *state.Run, current bool, look Look) {
 
 // phase words where a run is and why.
 func phase(run *state.Run) string {
-	text := string(run.Phase)
-	if run.Reason != "" {
-		text += " (" + string(run.Reason)
-		if run.ExitCode != nil && *run.ExitCode != 0 {
-			text += fmt.Sprintf(" %d", *run.ExitCode)
-		}
-		text += ")"
-	}
-	return text
+	return StateWords(string(run.Phase), string(run.Reason), run.ExitCode)
 }

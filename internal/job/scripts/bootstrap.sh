@@ -28,15 +28,22 @@ become_watchdog() {
 	exec "${BASH:-sh}" "$etc/watchdog.sh"
 }
 
-# fail REASON: the reason is always a fixed text, never a variable's content.
+# fail REASON: the reason is always a fixed text, never a variable's content. What
+# the image lacks is added to it, by lacks, which is programs.sh.
 fail() {
-	ob_write "$pod/bootstrap_failed" "$1"
-	say "failed: $1"
-	OVERBRAINER_BOOT_FAILED=1
 	OVERBRAINER_BOOT_REASON=$1
+	ob_fields=$IFS
+	IFS=$ob_lines
+	for ob_none in $(lacks); do
+		OVERBRAINER_BOOT_REASON="$OVERBRAINER_BOOT_REASON; the image has no $ob_none"
+	done
+	IFS=$ob_fields
+	OVERBRAINER_BOOT_FAILED=1
 	export OVERBRAINER_BOOT_FAILED OVERBRAINER_BOOT_REASON
+	ob_write "$pod/bootstrap_failed" "$OVERBRAINER_BOOT_REASON"
+	say "failed: $OVERBRAINER_BOOT_REASON"
 	[ -f "$etc/watchdog.sh" ] && become_watchdog
-	printf 'overbrainer-verdict failed bootstrap: %s\n' "$1"
+	printf 'overbrainer-verdict failed bootstrap: %s\n' "$OVERBRAINER_BOOT_REASON"
 	exit 1
 }
 
