@@ -45,7 +45,7 @@ var may = map[string][]string{
 	"internal/ui":                {"plan", "apply", "state", "internal/money", "internal/safetext"},
 	"internal/arch":              {},
 	"internal/crash":             {"state", "providers/runpod/sim"},
-	"internal/bench":             {"apply", "plan", "state", "providers", "providers/providertest", "providers/runpod/sim", "internal/remote", "internal/remote/remotetest"},
+	"internal/bench":             {"apply", "plan", "state", "providers", "providers/providertest", "providers/runpod/sim", "internal/job", "internal/remote", "internal/remote/remotetest"},
 	"examples":                   {},
 	"examples/provider-local":    {"providers", "providers/plugin"}, // what an author elsewhere can import
 	"tools":                      {},
