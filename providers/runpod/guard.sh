@@ -55,23 +55,25 @@ provider_probe() {
 		echo no_curl
 		return 0
 	fi
-	runpod_call GET "/pods/$RUNPOD_POD_ID"
-	if [ "$runpod_code" = 200 ]; then
-		# A key that may look need not be one that may delete. Starting a pod that
-		# runs is what the API refuses whoever may act on it with 409, having done
-		# nothing, and whoever may not with 403.
-		runpod_call POST "/pods/$RUNPOD_POD_ID/action" '{"action":"start"}'
-		case $runpod_code in
-		200 | 400 | 409)
-			echo ready
-			return 0
-			;;
-		401 | 403)
+	# A key that may look need not be one that may delete. Starting a pod that runs
+	# is what the API refuses whoever may act on it with 409, having done nothing,
+	# and whoever may not with 403.
+	runpod_call POST "/pods/$RUNPOD_POD_ID/action" '{"action":"start"}'
+	case $runpod_code in
+	200 | 400 | 409)
+		echo ready
+		return 0
+		;;
+	401 | 403)
+		runpod_refused=$runpod_code
+		runpod_call GET "/pods/$RUNPOD_POD_ID"
+		if [ "$runpod_code" = 200 ]; then
 			echo read_only_key
 			return 0
-			;;
-		esac
-	fi
+		fi
+		runpod_code=$runpod_refused
+		;;
+	esac
 	case $runpod_code in
 	000)
 		# 60 and 77: curl has nothing to know the API's certificate by.

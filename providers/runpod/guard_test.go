@@ -101,15 +101,15 @@ func TestProbe(t *testing.T) {
 			want   string
 			script []reply
 		}{
-			{"ready", []reply{look, {status: 409}}}, // as the API has it for a pod that runs
-			{"ready", []reply{look, {status: 400}}},
-			{"ready", []reply{look, look}},
-			{"read_only_key", []reply{look, {status: 403, body: forbidden}}},
-			{"read_only_key", []reply{look, {status: 401}}},
-			{"http_404", []reply{look, {status: 404}}},
-			{"http_503", []reply{look, {status: 503}}},
-			{"unreachable", []reply{look, {drop: true}}},
-			{"http_403", []reply{{status: 403}}},
+			{"ready", []reply{{status: 409}}}, // as the API has it for a pod that runs
+			{"ready", []reply{{status: 400}}},
+			{"ready", []reply{look}},
+			{"read_only_key", []reply{{status: 403, body: forbidden}, look}},
+			{"read_only_key", []reply{{status: 401}, look}},
+			{"http_403", []reply{{status: 403, body: forbidden}}},
+			{"http_401", []reply{{status: 401}, {drop: true}}},
+			{"http_404", []reply{{status: 404}}},
+			{"http_503", []reply{{status: 503}}},
 			{"http_500", []reply{{status: 500, body: "x\ny"}}},
 			{"unreachable", []reply{{drop: true}}},
 		} {
@@ -119,7 +119,7 @@ func TestProbe(t *testing.T) {
 				t.Errorf("%+v: got %q, %v, want %q", test.script, got, ok, test.want)
 			}
 			for i, r := range a.got() {
-				want := []seen{{method: "GET", path: "/v2/pods/q3w8z0m5t1xk7"}, {method: "POST", path: "/v2/pods/q3w8z0m5t1xk7/action", body: `{"action":"start"}`}}[i]
+				want := []seen{{method: "POST", path: "/v2/pods/q3w8z0m5t1xk7/action", body: `{"action":"start"}`}, {method: "GET", path: "/v2/pods/q3w8z0m5t1xk7"}}[i]
 				if r.method != want.method || r.path != want.path || r.body != want.body ||
 					r.header.Get("Authorization") != "Bearer "+podKey || r.header.Get("User-Agent") != "overbrainer-watchdog/1.2.3" {
 					t.Errorf("%+v", r)
