@@ -122,6 +122,38 @@ func TestHashTools(t *testing.T) {
 	}
 }
 
+// TestLargeResultsAreHashedByOpenSSL: where much is to be read, and by what else
+// there is where that fails. Small ones are not worth its start.
+func TestLargeResultsAreHashedByOpenSSL(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		openssl := need(t, "openssl")
+		for name, exit := range map[string]string{"works": `exec ` + openssl + ` "$@"`, "fails": "exit 1"} {
+			t.Run(name, func(t *testing.T) {
+				p := newPod(t, m)
+				bin := t.TempDir()
+				if err := writeFile(filepath.Join(bin, "openssl"), []byte("#!/bin/sh\necho >>"+bin+"/used\n"+exit+"\n"), true); err != nil {
+					t.Fatal(err)
+				}
+				p.conn.m.path = bin + ":" + p.conn.m.path
+				p.put("large", "")
+				p.put("small", "x")
+				if err := os.Truncate(filepath.Join(p.dir, "large"), 64<<20); err != nil {
+					t.Fatal(err)
+				}
+				used := func() bool { _, err := os.Stat(filepath.Join(bin, "used")); return err == nil }
+				if _, err := p.hashes(t.Context(), []string{"small"}, nil); err != nil || used() {
+					t.Errorf("a small file: %v, used %v", err, used())
+				}
+				files, err := p.hashes(t.Context(), []string{"large", "small"}, nil)
+				zeros := sha256.Sum256(make([]byte, 64<<20))
+				if err != nil || len(files) != 2 || files[0].SHA256 != hex.EncodeToString(zeros[:]) || files[0].Size != 64<<20 || files[1].Size != 1 || !used() {
+					t.Errorf("%v %v, used %v", files, err, used())
+				}
+			})
+		}
+	})
+}
+
 func TestParseHashes(t *testing.T) {
 	digest := strings.Repeat("ab", 32)
 	const single = "\x00\x00"
