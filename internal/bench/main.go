@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"syscall"
 )
 
@@ -63,6 +64,10 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	var err error
 	if o.only, err = regexp.Compile(*only); err != nil || f.NArg() > 0 || o.runs < 1 || o.bigRuns < 1 {
 		fmt.Fprintln(errs, "usage: bench [-only=REGEXP] [-runs=5] [-big-runs=3] [-binary=FILE] [-cpuprofile=FILE]")
+		return 2
+	}
+	if !slices.ContainsFunc(topics(), func(t topic) bool { return t.wanted(o.only) }) {
+		fmt.Fprintf(errs, "-only=%s: no topic and no goal has such a name\n", *only)
 		return 2
 	}
 	o.bigRuns = min(o.bigRuns, o.runs)
