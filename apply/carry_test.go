@@ -242,6 +242,7 @@ func TestLongCollection(t *testing.T) {
 // left costs none.
 func TestWhatAJobLeftFinishes(t *testing.T) {
 	writing := Unfinished{Processes: 2, Open: []string{"output/merged.bin"}}
+	cut := false
 	for _, tt := range []struct {
 		name  string
 		left  func(after time.Duration, p *fakePod) (Unfinished, error)
@@ -271,6 +272,16 @@ func TestWhatAJobLeftFinishes(t *testing.T) {
 		}, waits: 2 * time.Minute, ended: true, kind: EventWarning, says: "results may not be finished: the job left 2 processes running, with output/merged.bin open for writing; that is ended"},
 		{name: "for ever on a pod that is kept", kept: true, left: func(time.Duration, *fakePod) (Unfinished, error) { return writing, nil },
 			waits: 2 * time.Minute, kind: EventWarning, says: "open for writing; that is left, as its pod is kept"},
+		{name: "out of reach meanwhile", left: func(after time.Duration, _ *fakePod) (Unfinished, error) {
+			switch {
+			case after < 10*time.Second:
+				return writing, nil
+			case !cut:
+				cut = true
+				return Unfinished{}, errCut
+			}
+			return Unfinished{Changed: true}, nil
+		}, waits: 10 * time.Second, kind: EventWarning, says: "results may not be finished: the job left output/merged.bin open for writing, and nobody saw the end of that"},
 		{name: "nobody can tell", left: func(time.Duration, *fakePod) (Unfinished, error) { return Unfinished{}, errors.New("no find") },
 			kind: EventWarning, says: "what the job left running could not be looked for: no find"},
 	} {

@@ -30,6 +30,8 @@ type unsteady struct {
 	r      *runner
 	looked bool          // for what the job left running
 	blind  int           // looks that failed
+	open   []string      // what could be written to at the last look
+	unsure bool          // a look failed since
 	waited time.Duration // for results to be finished, in all
 	told   bool          // that they are waited for
 	warned bool          // that they change
@@ -104,8 +106,14 @@ func (u *unsteady) rest(always bool) (left Unfinished, rested bool, err error) {
 		left, err = r.machine.Unfinished(look, first)
 		done()
 		if err != nil {
+			u.unsure = len(u.open) > 0
 			return left, false, err
 		}
+		if u.unsure && left.Processes == 0 {
+			// It may have been finished, or have ended with its container.
+			r.warnf("results may not be finished: the job left %s open for writing, and nobody saw the end of that, for the pod could not be reached for a while", someOf(u.open))
+		}
+		u.open, u.unsure = left.Open, false
 		now := r.now()
 		switch {
 		case left.Processes == 0 && !always:

@@ -45,6 +45,7 @@ func (s *session) readSnapshot(r *reader, run *Run) {
 	}
 	snap.Grace = n.duration("grace", 30*time.Minute, 0, 24*time.Hour)
 	snap.Every = n.duration("every", 0, time.Minute, maxDuration)
+	n.checkpointsFound(snap)
 	if sig, f := n.str("signal"); f.usable() {
 		if !strings.HasPrefix(sig, "SIG") {
 			sig = "SIG" + sig
@@ -56,6 +57,19 @@ func (s *session) readSnapshot(r *reader, run *Run) {
 	}
 	r.failed = r.failed || n.failed
 	run.Snapshot = snap
+}
+
+// checkpointsFound says where checkpoints cannot be found: which of them is the newest
+// is told by the step in their names.
+func (r *reader) checkpointsFound(snap *Snapshot) {
+	const example = "as in \"output/checkpoint-{step}\""
+	switch n := strings.Count(snap.Path, "{step}"); {
+	case r.failed || n == 1:
+	case snap.Every > 0 || n > 1:
+		r.fail(r.header, "no step in the path", "`path` has {step} once, where the number of the step stands, %s; this is %s", example, quote(snap.Path))
+	default:
+		r.s.report(warnAt(r.header, "No step in the path", fmt.Sprintf("Only a checkpoint that the job names in snapshot.json comes home by %s; others are found by {step} in `path`, %s.", quote(snap.Path), example)))
+	}
 }
 
 // relative reads a path in the run's directory.

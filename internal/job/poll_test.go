@@ -401,6 +401,25 @@ func TestLeftBehind(t *testing.T) {
 	})
 }
 
+// TestLeftSeesWhoWrites: a process of which nothing tells that the job began it.
+func TestLeftSeesWhoWrites(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		p := newPod(t, m)
+		p.reserve()
+		p.launch(Launch{Command: []string{"sh", "-c", `mkdir output; setsid env -i sh -c 'until [ -e go ]; do sleep 0.1; done' 3>output/a >/dev/null 2>&1 & exit 0`}})
+		p.ended()
+		p.eventually("who writes", func() bool {
+			got, err := p.Left(t.Context(), p.spec.RunID, true)
+			return err == nil && got.Processes == 1 && slices.Equal(got.Open, []string{"output/a"})
+		})
+		p.put("go", "")
+		p.eventually("its end", func() bool {
+			got, err := p.Left(t.Context(), p.spec.RunID, false)
+			return err == nil && got.Processes == 0
+		})
+	})
+}
+
 // TestLeftSeesChanges: what is written, made, renamed or removed between two looks,
 // and nothing else, counts as a change.
 func TestLeftSeesChanges(t *testing.T) {

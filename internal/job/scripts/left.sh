@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2154,SC2034
+# shellcheck shell=sh disable=SC2154,SC2034,SC2010
 # Says what a job that has ended left running: "left N" processes, "open NAME" for
 # each file in the run directory that one of them may write to, and "changed" where
 # anything there did since the look before, which ob_anew makes forget. The log and
@@ -14,33 +14,46 @@ ob_grouped() {
 	ob_processes | grep -v '^[0-9]* Z' | grep "^[0-9]* [A-Za-z] $ob_job_pid " | sed 's/ .*//'
 }
 
-# The job's first process ends by itself once it has written how the job ended.
+# ob_count PROCESS: once each. The job's first process ends by itself once it has
+# written how the job ended.
 ob_pid
 ob_left=" $ob_job_pid "
-set --
-for ob_one in $(ob_grouped) $(ob_marked); do
+ob_n_left=0
+ob_count() {
 	case $ob_left in
-	*" $ob_one "*) ;;
+	*" $1 "*) ;;
 	*)
-		ob_left="$ob_left$ob_one "
-		set -- "$@" "/proc/$ob_one/fd"
+		ob_left="$ob_left$1 "
+		ob_n_left=$((ob_n_left + 1))
 		;;
 	esac
+}
+for ob_one in $(ob_grouped) $(ob_marked); do
+	ob_count "$ob_one"
 done
-printf 'left %s\n' "$#"
 
-# What is open shows as a link whose mode says whether it may be written to.
-if [ "$#" -gt 0 ]; then
-	ob_dir=$(pwd -P)
-	# shellcheck disable=SC2012
-	ls -l "$@" 2>/dev/null | sed -n 's/^l.w[^>]*-> //p' | while IFS= read -r ob_line; do
-		ob_name=${ob_line#"$ob_dir/"}
+# Whoever writes to the run's directory counts, also where nothing tells that the job
+# began it. What is open shows as a link whose mode says whether it may be written to.
+ob_dir=$(pwd -P)
+ob_open=
+while IFS= read -r ob_line; do
+	case $ob_line in
+	" $ob_dir/"*)
+		ob_name=${ob_line#" $ob_dir/"}
 		case $ob_name in
-		"$ob_line" | .pod/* | job.log | "$ob_metrics" | *" (deleted)") ;;
-		*) printf 'open %s\n' "$ob_name" ;;
+		.pod/* | job.log | "$ob_metrics" | *" (deleted)") ;;
+		*)
+			ob_open="${ob_open}open $ob_name$ob_lines"
+			ob_count "$ob_one"
+			;;
 		esac
-	done
-fi
+		;;
+	*) ob_one=$ob_line ;;
+	esac
+done <<OPEN
+$(ls -l /proc/[0-9]*/fd 2>/dev/null | grep -F -e '/fd:' -e " -> $ob_dir/" | sed -n -e 's/^\/proc\/\([0-9]*\)\/fd:$/\1/p' -e 's/^l.w[^>]*-> / /p')
+OPEN
+printf 'left %s\n%s' "$ob_n_left" "$ob_open"
 
 # A directory's time tells of names that came, went or changed.
 { printf '' >.pod/rested.new; } 2>/dev/null
