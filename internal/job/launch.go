@@ -178,7 +178,7 @@ var reserved = []string{
 // Upload brings files into the run's directory, verified there before they get
 // their names. open gives a file's local content; progress, which may be nil, is
 // told bytes. Names of the protocol's own files are refused. The error is an
-// *EditedError where a file changed here meanwhile. The lease is held until then.
+// *EditedError where a file changed here meanwhile or is gone. The lease is held until then.
 func (p *Pod) Upload(ctx context.Context, files []remote.File, open func(remote.File) (io.ReadSeekCloser, error), progress func(done, total int64)) error {
 	for _, f := range files {
 		top, _, _ := strings.Cut(f.Path, "/")
@@ -186,14 +186,15 @@ func (p *Pod) Upload(ctx context.Context, files []remote.File, open func(remote.
 			return fmt.Errorf("%s cannot be uploaded: the name is used on the pod", f.Path)
 		}
 	}
+	here := opener(open).orEdited
 	defer p.holdLease(ctx, nil)()
 	err := p.conn.Push(ctx, remote.Push{
 		Dir:      p.dir,
 		Staging:  p.dir + "/.pod/upload",
 		Files:    files,
-		Open:     open,
+		Open:     here,
 		Progress: progress,
 		Stall:    p.Stall,
 	})
-	return edited(files, open, err)
+	return edited(files, here, err)
 }

@@ -8,11 +8,13 @@ import (
 	"encoding/pem"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -101,6 +103,19 @@ func TestOverSSH(t *testing.T) {
 	}
 	if err := pod.Upload(t.Context(), files, other, nil); !errors.As(err, &edited) || edited.Path != "train.sh" {
 		t.Errorf("a file that was changed meanwhile: %v", err)
+	}
+	for _, gone := range []error{fs.ErrNotExist, fs.ErrPermission} {
+		none := func(remote.File) (io.ReadSeekCloser, error) {
+			return nil, &fs.PathError{Op: "open", Path: "train.sh", Err: gone}
+		}
+		err := pod.Upload(t.Context(), files, none, nil)
+		if !errors.As(err, &edited) || !errors.Is(err, gone) || !strings.HasPrefix(err.Error(), `"train.sh" cannot be read here any more: open `) {
+			t.Errorf("a file with %v meanwhile: %v", gone, err)
+		}
+	}
+	busy := func(remote.File) (io.ReadSeekCloser, error) { return nil, syscall.EMFILE }
+	if err := pod.Upload(t.Context(), files, busy, nil); errors.As(err, &edited) || !errors.Is(err, syscall.EMFILE) {
+		t.Errorf("too many open files: %v", err)
 	}
 	if err := pod.Upload(t.Context(), files, open, nil); err != nil {
 		t.Fatal(err)

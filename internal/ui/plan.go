@@ -124,9 +124,9 @@ func (v planView) step(s, before *plan.Step) (alike bool) {
 		v.line(title)
 		v.line("      ", v.look.paint(color, verb(s.Action)))
 	}
-	v.field("because", clean(s.Reason))
+	v.field("because", clean(because(s)))
 	if len(s.ChangedInputs) > 0 {
-		v.field("changed", clean(List(s.ChangedInputs, 6)))
+		v.field("changed", clean(List(s.ChangedInputs, mostChanged)))
 	}
 	if s.Run != nil {
 		alike = v.run(s, before)
@@ -135,6 +135,18 @@ func (v planView) step(s, before *plan.Step) (alike bool) {
 		v.volume(s)
 	}
 	return alike
+}
+
+// mostChanged is how many of a run's changed inputs are named for people.
+const mostChanged = 6
+
+// because is why a step is done, with no more of its changed inputs than people
+// read: a plan of a sweep says it for each instance. JSON has all of them.
+func because(s *plan.Step) string {
+	if len(s.ChangedInputs) <= mostChanged {
+		return s.Reason
+	}
+	return strings.Replace(s.Reason, strings.Join(s.ChangedInputs, ", "), List(s.ChangedInputs, mostChanged), 1)
 }
 
 func verb(a plan.Action) string {

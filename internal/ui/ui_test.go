@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -153,6 +154,36 @@ func TestPlanOfALongKeyFitsTheScreen(t *testing.T) {
 	}
 	if want := "-/+ " + address + "\n      run again\n"; !strings.Contains(b.String(), want) {
 		t.Errorf("no %q in\n%s", want, b.String())
+	}
+}
+
+// A sweep whose uploads changed says it for each instance: a few files are named
+// there, in text and in Markdown, and none is lost in JSON.
+func TestManyChangedFilesAreNotAllNamed(t *testing.T) {
+	var changed []string
+	for i := range 2003 {
+		changed = append(changed, fmt.Sprintf("file data/%d", i))
+	}
+	first := strings.Join(changed[:6], ", ")
+	p := &plan.Plan{Applyable: true, Steps: []*plan.Step{{
+		Address: "run.x[0]", Type: "run", Action: plan.Rerun, ChangedInputs: changed,
+		Reason: "failed before, and changed: " + strings.Join(changed, ", ") + " changed; begins without the snapshot",
+	}}}
+	var b bytes.Buffer
+	if err := Plan(&b, p, Look{Width: 400}); err != nil {
+		t.Fatal(err)
+	}
+	short := "failed before, and changed: " + first + " and 1997 more changed; begins without the snapshot"
+	for _, part := range []string{"because    " + short + "\n", "changed    " + first + " and 1997 more\n"} {
+		if !strings.Contains(b.String(), part) {
+			t.Errorf("no %q in\n%.2000s", part, b.String())
+		}
+	}
+	if md := Markdown(p); !strings.Contains(md, "| "+short+" |") {
+		t.Errorf("not shortened in\n%.2000s", md)
+	}
+	if data, err := json.Marshal(p); err != nil || strings.Count(string(data), "file data/2002") != 2 {
+		t.Errorf("JSON lacks what is not named: %v", err)
 	}
 }
 
