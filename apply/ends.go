@@ -91,7 +91,11 @@ func (r *runner) savedWords() string {
 	if r.fetchedEarly {
 		text += ", with what it had written until shortly before"
 	}
-	return text + fmt.Sprintf("; it cost about %s", money.USD(r.run.SpentUSD(r.now())))
+	cost := money.USD(r.run.SpentUSD(r.now()))
+	if r.unseen != "" {
+		return text + fmt.Sprintf("; it counts as about %s: nobody saw the end of its pod, %s", cost, r.unseen)
+	}
+	return text + "; it cost about " + cost
 }
 
 // notRetrieved leaves an ended job's pod for its grace.

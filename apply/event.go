@@ -34,6 +34,7 @@ type Event struct {
 	ExitCode      *int
 	Dir           string
 	Seconds       float64
+	Unseen        bool // the job's end, see RunOutcome
 }
 
 // EventKind is the sort of an Event.

@@ -119,6 +119,15 @@ func (r *runner) bootWords(until time.Time) string {
 	return fmt.Sprintf(" of a pod that nobody saw get ready (ready_timeout = %s and boot_grace = %s)", spanWords(cmp.Or(b.ReadyTimeoutS, defaultReadyS)), spanWords(b.BootGraceS))
 }
 
+// unseenWords says until when a pod counts whose end nobody saw.
+func (r *runner) unseenWords(until, now time.Time) string {
+	why := "the latest that is likely" + r.bootWords(until)
+	if now.Sub(until) < r.t.GuardInterval {
+		why = "when it was looked for"
+	}
+	return fmt.Sprintf("so it counts until %s, %s; the provider's bill may say less", until.Local().Format(clock), why)
+}
+
 // unseenEnd is UnseenEnd by all that is known here, and now at the latest.
 func (r *runner) unseenEnd() time.Time {
 	r.noteHeard()

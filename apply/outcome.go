@@ -45,6 +45,9 @@ type RunOutcome struct {
 	CostUSD  float64
 	Unknown  bool // what it has cost besides: a create call has no clear answer
 	Seconds  float64
+	// Unseen: nobody saw the end of the job. Seconds is the most that it can have
+	// taken, and CostUSD counts until the latest end that is likely.
+	Unseen bool
 	// Tail is the last lines of a failed job's log.
 	Tail []string
 	// Detached: the job goes on.

@@ -143,7 +143,7 @@ func (r *runner) recover(pods []providers.Pod, planned bool) error {
 		}
 	case pod.State == state.PodKept && !listed(pods, pod.ID):
 		if gone, err := r.gone(pod.ID, pod.CreatedAt); err == nil && gone {
-			_ = r.recordGone("watchdog", r.unseenEnd())
+			_ = r.recordGone("watchdog", r.unseenEnd(), false)
 		}
 	}
 	if run := r.run; run.Phase.Ended() && !r.mayExist() {

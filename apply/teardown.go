@@ -53,18 +53,22 @@ func (r *runner) remove(reason, by string) error {
 			by = "watchdog"
 		}
 	}
-	if err := r.recordGone(by, until); err != nil {
+	if err := r.recordGone(by, until, !stopped && (seen || existed)); err != nil {
 		return err
 	}
 	return saved
 }
 
 // recordGone writes down that the pod is proven gone, and what it cost until
-// then.
-func (r *runner) recordGone(by string, until time.Time) error {
+// then. ours: it was still there and was deleted from here.
+func (r *runner) recordGone(by string, until time.Time, ours bool) error {
 	pod := r.run.Pod
 	cost := round4(pod.CostUSD(until))
 	at := r.now()
+	r.unseen = ""
+	if !ours && r.unseenFor() >= mayMiss*r.t.GuardInterval {
+		r.unseen = r.unseenWords(until, at)
+	}
 	err := r.save(func(_ *state.State, run *state.Run) {
 		p := run.Pod
 		if p == nil || p.Gone() {
@@ -80,8 +84,8 @@ func (r *runner) recordGone(by string, until time.Time) error {
 		}
 	})
 	text := fmt.Sprintf("pod %s is gone, it cost about %s", pod.ID, money.USD(cost))
-	if at.Sub(until) >= r.t.GuardInterval {
-		text += fmt.Sprintf(": nobody saw its end, so it counts until %s, the latest that is likely%s; the provider's bill may say less", until.Local().Format(clock), r.bootWords(until))
+	if r.unseen != "" {
+		text = fmt.Sprintf("pod %s is gone and counts as about %s: nobody saw its end, %s", pod.ID, money.USD(cost), r.unseen)
 	}
 	r.emit(Event{Kind: EventDeleted, PodID: pod.ID, Message: text})
 	return err

@@ -14,6 +14,9 @@ func (r *runner) finish(phase state.Phase, reason state.Reason, message string) 
 
 // finishAt is finish for a run that ended earlier.
 func (r *runner) finishAt(at time.Time, phase state.Phase, reason state.Reason, message string) {
+	if r.unseen != "" && r.run.StartedAt != nil && r.run.EndedAt == nil {
+		r.jobUnseen = true
+	}
 	_ = r.save(func(_ *state.State, run *state.Run) {
 		run.Phase, run.Reason, run.Message = phase, reason, r.s.Redactor.String(message)
 		if run.EndedAt == nil {
@@ -76,7 +79,7 @@ func (r *runner) ended(out RunOutcome) {
 	if out.Waits {
 		out.Dir = "" // the results are not there
 	}
-	r.emit(Event{Kind: EventEnded, Phase: "done", State: out.State, Reason: out.Reason, ExitCode: out.ExitCode, Dir: out.Dir, Seconds: out.Seconds, Message: out.Message})
+	r.emit(Event{Kind: EventEnded, Phase: "done", State: out.State, Reason: out.Reason, ExitCode: out.ExitCode, Dir: out.Dir, Seconds: out.Seconds, Unseen: out.Unseen, Message: out.Message})
 }
 
 // outcome is the run as the state has it.
@@ -88,7 +91,7 @@ func (r *runner) outcome() RunOutcome {
 		CostUSD: round4(r.run.SpentUSD(r.now())), Seconds: r.seconds(), Retrieved: run.Retrieved, Waits: run.Waits(), Class: classOfRun(run),
 		Elsewhere: Elsewhere(r.s.Project, run),
 	}
-	out.Unknown = run.Unanswered()
+	out.Unknown, out.Unseen = run.Unanswered(), r.jobUnseen
 	out.Removed = out.Elsewhere == r.s.Who.Name()
 	if run.Phase == state.Failed {
 		out.Tail = lastLines(r.dir(), 20)

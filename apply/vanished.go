@@ -8,6 +8,10 @@ import (
 	"github.com/overbrainer/overbrainer/state"
 )
 
+// mayMiss is for how many looks of its guard a pod may go unseen and its end still
+// counts as seen.
+const mayMiss = 3
+
 // goneBy is how a pod came to its end that nobody here deleted. What its guard
 // said, and a bound that passed as it was last seen alive, are known; everything
 // else is told as what it is: a guess.
@@ -27,7 +31,7 @@ func (r *runner) vanished() RunOutcome {
 	until := r.unseenEnd()
 	r.closeMachine()
 	r.stopLogs()
-	err := r.recordGone(g.by, until)
+	err := r.recordGone(g.by, until, false)
 	r.finishAt(r.jobEndBefore(until), state.Failed, g.reason, g.message+r.savedWords())
 	if err == nil {
 		r.tidy()
@@ -57,7 +61,7 @@ func (r *runner) jobsPod(said string) goneBy {
 		abandoned = fmt.Sprintf(", or its job had ended before and its guard ended it after retrieve_grace = %s", grace)
 	}
 	switch {
-	case reason != "" && !r.lastSeen.IsZero() && at.Sub(r.lastSeen) < 3*r.t.GuardInterval:
+	case reason != "" && !r.lastSeen.IsZero() && at.Sub(r.lastSeen) < mayMiss*r.t.GuardInterval:
 		return goneBy{"watchdog", reason, r.limitMessage(reason)}
 	case reason != "":
 		// The bound counts, so that nothing more is spent unasked.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -85,6 +86,70 @@ func TestHowAPodWentIsNotGuessed(t *testing.T) {
 				for _, word := range tt.saysNot {
 					if strings.Contains(run.Message, word) {
 						t.Errorf("%q says %q", run.Message, word)
+					}
+				}
+				w.clean()
+			})
+		})
+	}
+}
+
+// What a pod cost whose end nobody saw is told as what it is reckoned at, and how
+// long its job took as the most that it can have taken. Its log does not lessen that:
+// a job may be silent. Where somebody saw the end both are told as they are.
+func TestUnseenEndIsToldAsReckoned(t *testing.T) {
+	const rate = 0.44 + 50*0.10/720
+	exit := func(w *world, id string) { w.mem.SetPod(id, func(p *providers.Pod) { p.Status = providers.Exited }) }
+	for _, tt := range []struct {
+		name   string
+		end    func(w *world, id string)
+		away   time.Duration // after the pod's end; 0: it is followed
+		hours  float64       // that count, of 6 and a grace of 1
+		reason state.Reason
+		why    string
+	}{
+		{"stopped", exit, 40 * time.Minute, 1, state.TakenAway, "when it was looked for"},
+		{"removed", func(w *world, id string) { w.mem.Take(id) }, 40 * time.Minute, 1, state.Lost, "when it was looked for"},
+		{"removed, past its bounds", func(w *world, id string) { w.mem.Take(id) }, 20 * time.Hour, 7, state.TimeLimit, "the latest that is likely"},
+		{"stopped before our eyes", exit, 0, 1. / 3, state.TakenAway, ""},
+		{"removed before our eyes", func(w *world, id string) { w.mem.Take(id) }, 0, 1. / 3, state.Lost, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.job.hang = true
+				if tt.away == 0 {
+					w.boot = func(_ int, p *fakePod) { time.AfterFunc(20*time.Minute, func() { tt.end(w, p.id) }) }
+				}
+				out := w.apply(oneRun(spec()), Options{Detach: tt.away > 0})
+				if tt.away > 0 {
+					id := w.run("run.train").Pod.ID
+					time.Sleep(20 * time.Minute)
+					w.mem.Log(id, "the job's last word")
+					tt.end(w, id)
+					time.Sleep(tt.away)
+					var err error
+					if out, err = w.engine().Attach(t.Context(), "run.train", Options{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				run := w.run("run.train")
+				if hours := run.CostUSD / rate; run.Reason != tt.reason || hours < tt.hours-0.01 || hours > tt.hours+0.2 {
+					t.Errorf("%s, counts %.2f h, want %.2f", run.Reason, hours, tt.hours)
+				}
+				unseen := tt.why != ""
+				says := "; it cost about $"
+				if unseen {
+					says = ", " + tt.why + "; the provider's bill may say less"
+				}
+				if !strings.Contains(run.Message, says) || strings.Contains(run.Message, "nobody saw the end of its pod, so it counts until ") != unseen || strings.Contains(run.Message, "it cost about") == unseen {
+					t.Errorf("%q", run.Message)
+				}
+				if unseen != w.said(EventDeleted, says) || out.Runs[0].Unseen != unseen {
+					t.Errorf("pod told as unseen, want %v; job %v", unseen, out.Runs[0].Unseen)
+				}
+				for _, e := range w.events {
+					if e.Kind == EventEnded && e.Unseen != unseen {
+						t.Errorf("the event says %v", e.Unseen)
 					}
 				}
 				w.clean()

@@ -215,7 +215,7 @@ func (s situation) vainWords() string {
 func (s situation) afterVain() string {
 	switch {
 	case s.stuck():
-		return fmt.Sprintf(" once more, although %s: no earlier one is known, and -replace begins anew", s.vainWords())
+		return fmt.Sprintf(" once more, although %s: no earlier one is kept to go back to; -replace begins anew", s.vainWords())
 	case s.cur.InVain():
 		return fmt.Sprintf(", as that of step %d of run %s was tried: %s", s.cur.From.Step, s.cur.From.RunID, s.vainWords())
 	}

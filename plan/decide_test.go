@@ -79,7 +79,7 @@ func TestWhenARunRunsAgain(t *testing.T) {
 		{"resumed in vain", &state.Run{Phase: state.Failed, Reason: state.ExitCode, From: from, Previous: before}, nil, Resume,
 			"goes on from the snapshot of step 7 of run r0, as that of step 11 of run r0 was tried: run r1 started from it and failed before it came any further"},
 		{"resumed in vain, nothing before", &state.Run{Phase: state.Failed, Reason: state.ExitCode, From: from}, nil, Resume,
-			"step 11 of run r0, taken 2026-01-02 03:04:05 UTC once more, although run r1 started from it and failed before it came any further: no earlier one is known, and -replace begins anew"},
+			"step 11 of run r0, taken 2026-01-02 03:04:05 UTC once more, although run r1 started from it and failed before it came any further: no earlier one is kept to go back to; -replace begins anew"},
 		{"resumed in vain, nothing before, replaced", &state.Run{Phase: state.Failed, Reason: state.ExitCode, From: from}, func(s *situation) { s.replaced = true }, Rerun, "begins without the snapshot of step 11 of run r0"},
 		{"resumed in vain, nothing before, only on change", &state.Run{Phase: state.Failed, Reason: state.ExitCode, From: from},
 			func(s *situation) { s.rerun = "on_change" }, Hold, "-replace, which begins without the snapshot of step 11 of run r0, taken 2026-01-02 03:04:05 UTC: run r1 started from it"},

@@ -179,14 +179,27 @@ func ownWords(e apply.Event) string {
 	return text
 }
 
+// took is how long a job ran, at most where nobody saw its end.
+func took(seconds float64, unseen bool) string {
+	text := Span(time.Duration(seconds * float64(time.Second)))
+	if unseen {
+		return "at most " + text
+	}
+	return text
+}
+
 // ended words the end of a run.
 func ended(e apply.Event) string {
 	text := StateWords(e.State, e.Reason, e.ExitCode)
 	if e.Seconds > 0 {
-		text += " after " + Span(time.Duration(e.Seconds*float64(time.Second)))
+		text += " after " + took(e.Seconds, e.Unseen)
 	}
 	if e.SpentUSD > 0 {
-		text += ", about " + money.USD(e.SpentUSD)
+		counted := ""
+		if e.Unseen {
+			counted = "counted as "
+		}
+		text += ", " + counted + "about " + money.USD(e.SpentUSD)
 	}
 	if e.Dir != "" {
 		text += ", in " + clean(e.Dir)

@@ -49,6 +49,20 @@ func TestLiveRedrawsItsRows(t *testing.T) {
 	}
 }
 
+// TestUnseenEndInWords: of a job whose end nobody saw neither time nor money is told
+// as a fact.
+func TestUnseenEndInWords(t *testing.T) {
+	e := apply.Event{Kind: apply.EventEnded, Address: "run.a", State: "failed", Reason: "lost", Seconds: 2649, SpentUSD: 0.18, Unseen: true}
+	if got, want := ended(e), "failed (lost) after at most 44m9s, counted as about $0.18"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	var b bytes.Buffer
+	run := apply.RunOutcome{Address: "run.a", State: "failed", Reason: "lost", Seconds: 2649, Unseen: true}
+	if err := Outcome(&b, apply.Outcome{Runs: []apply.RunOutcome{run}}, Look{Width: 80}); err != nil || !strings.Contains(b.String(), "at most 44m9s") {
+		t.Errorf("%v %q", err, b.String())
+	}
+}
+
 // TestLiveRowsOf80Columns: where one line is too narrow for everything, the money
 // stays on the first one, and the curve, what is left of a transfer, and the reason
 // of a wait with its end have lines below.
