@@ -541,7 +541,7 @@ func TestSleeper(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		done := make(chan Outcome, 1)
 		go func() { done <- w.apply(oneRun(spec()), Options{}) }()
-		time.Sleep(3 * time.Minute)
+		time.Sleep(3*time.Minute + 7*time.Second) // between two renewals
 		// Its claim as it is after 3 minutes and 10 seconds without a renewal.
 		if _, err := w.store.Update(t.Context(), func(st *state.State) error {
 			c := st.Claims["run.train"]

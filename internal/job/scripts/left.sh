@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2154,SC2034,SC2010
+# shellcheck shell=sh disable=SC2154,SC2034
 # Says what a job that has ended left running: "left N" processes, "open NAME" for
 # each file in the run directory that one of them may write to, and "changed" where
 # anything there did since the look before, which ob_anew makes forget. The log and
@@ -35,6 +35,9 @@ done
 # Whoever writes to the run's directory counts, also where nothing tells that the job
 # began it. What is open shows as a link whose mode says whether it may be written to.
 ob_dir=$(pwd -P)
+# shellcheck disable=SC2012
+ob_fds=$(ls -l /proc/[0-9]*/fd 2>/dev/null | sed -n -e 's/^\/proc\/\([0-9]*\)\/fd:$/process:\1/p' -e 's/^l.w[^>]*-> / /p' |
+	grep -F -e process: -e " $ob_dir/")
 ob_open=
 while IFS= read -r ob_line; do
 	case $ob_line in
@@ -48,10 +51,10 @@ while IFS= read -r ob_line; do
 			;;
 		esac
 		;;
-	*) ob_one=$ob_line ;;
+	*) ob_one=${ob_line#process:} ;;
 	esac
 done <<OPEN
-$(ls -l /proc/[0-9]*/fd 2>/dev/null | grep -F -e '/fd:' -e " -> $ob_dir/" | sed -n -e 's/^\/proc\/\([0-9]*\)\/fd:$/\1/p' -e 's/^l.w[^>]*-> / /p')
+$ob_fds
 OPEN
 printf 'left %s\n%s' "$ob_n_left" "$ob_open"
 
