@@ -93,7 +93,10 @@ func (s *session) interrupted() bool {
 }
 
 // sleep waits d, or fails with errInterrupted as soon as the user asks to stop.
-func (s *session) sleep(d time.Duration) error {
+func (s *session) sleep(d time.Duration) error { return s.sleepUntil(d, nil) }
+
+// sleepUntil waits d, or less where something comes from wake.
+func (s *session) sleepUntil(d time.Duration, wake <-chan struct{}) error {
 	if s.interrupted() {
 		return errInterrupted
 	}
@@ -101,6 +104,8 @@ func (s *session) sleep(d time.Duration) error {
 	defer t.Stop()
 	select {
 	case <-t.C:
+		return nil
+	case <-wake:
 		return nil
 	case <-s.stop:
 		return errInterrupted

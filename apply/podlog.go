@@ -45,6 +45,8 @@ type podLog struct {
 	// the pod; both "" and zero before.
 	verdict  job.Verdict
 	deleting string
+	// spoke is given something when the guard has said a verdict.
+	spoke chan struct{}
 	// failures are the starts of the container in a row that went wrong.
 	failures int
 	// restarted is when the container was last seen to start again.
@@ -159,6 +161,15 @@ func (r *runner) guardSaid() (v job.Verdict, deleting string) {
 	return r.logs.verdict, r.logs.deleting
 }
 
+// guardSpeaks tells when the guard on the pod says whether it is ready, so that
+// nobody has to wait for the next look.
+func (r *runner) guardSpeaks() <-chan struct{} {
+	if r.logs == nil {
+		return nil
+	}
+	return r.logs.spoke
+}
+
 // guardReady reports whether the guard on the pod has said that it is ready,
 // which it is only after its sshd has started.
 func (r *runner) guardReady() bool {
@@ -219,7 +230,7 @@ func openPodLog(runDir, podID string, redact *safetext.Redactor, now func() time
 		_ = root.Close()
 		return nil, err
 	}
-	l := &podLog{podID: podID, root: root, file: f, redact: redact, now: now}
+	l := &podLog{podID: podID, root: root, file: f, redact: redact, now: now, spoke: make(chan struct{}, 1)}
 	if info, err := f.Stat(); err == nil {
 		l.size = info.Size()
 	}
@@ -282,6 +293,10 @@ func (l *podLog) take(line providers.LogLine) error {
 	}
 	if v, ok := job.LogVerdict(line.Text); ok {
 		l.verdict = v
+		select {
+		case l.spoke <- struct{}{}:
+		default:
+		}
 	}
 	if reason, ok := job.ParseDelete(line.Text); ok {
 		l.deleting = reason

@@ -55,7 +55,7 @@ func (w *readiness) preflight() error {
 			return unguarded("its guard was not heard within %s: %s", after, w.why)
 		}
 		w.heartbeat()
-		if err := r.s.sleep(r.t.step(looks)); err != nil {
+		if err := r.s.sleepUntil(r.t.step(looks), r.guardSpeaks()); err != nil {
 			return err
 		}
 	}

@@ -121,7 +121,7 @@ func (w *readiness) reach() error {
 			return w.late()
 		}
 		w.heartbeat()
-		if err := w.r.s.sleep(w.r.t.step(looks)); err != nil {
+		if err := w.r.s.sleepUntil(w.r.t.step(looks), w.r.guardSpeaks()); err != nil {
 			return err
 		}
 	}
@@ -151,6 +151,10 @@ func (r *runner) diskSize(words string) string {
 func (w *readiness) look() (done bool, err error) {
 	r := w.r
 	pod, err := r.readPod(r.s.steady(), r.t.Poll/2)
+	if err == nil && pod.SSH == nil && r.guardReady() {
+		// It has an address by now, which a list of before does not show.
+		pod, err = r.rented.Provider.GetPod(r.s.steady(), pod.ID)
+	}
 	switch {
 	case providers.Is(err, providers.NotFound):
 		return false, w.unknown()

@@ -169,6 +169,24 @@ func TestForeignHostKey(t *testing.T) {
 	}
 }
 
+// TestGuardsWordIsHeard: a pod whose guard says in its log that it is ready is
+// used at once, however long the wait between two looks has become.
+func TestGuardsWordIsHeard(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		const boot = 61 * time.Second
+		w.boot = func(_ int, p *fakePod) {
+			p.bootTime = boot
+			time.AfterFunc(boot, func() { w.mem.Log(p.id, "overbrainer-verdict ready gpus=1") })
+		}
+		w.apply(oneRun(spec()), Options{})
+		run := w.run("run.train")
+		if late := run.Pod.ReadyAt.Sub(run.Attempts[0].SentAt) - boot; late < 0 || late > 500*time.Millisecond {
+			t.Errorf("seen %s after it was ready", late)
+		}
+		w.clean()
+	})
+}
+
 func TestWaitingIsSaid(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		w.boot = func(_ int, p *fakePod) { p.bootTime = 10 * time.Minute }

@@ -240,7 +240,7 @@ func (r *runner) removeStray(stray state.Stray) error {
 // run may be forgotten. A create call that was not answered clearly, is old
 // enough and left no pod in the list, counts as absent.
 func (r *runner) sweepOthers() (known bool) {
-	pods, err := r.s.listPods(r.provider)
+	pods, err := r.recentPods()
 	if err != nil {
 		r.warnf("other pods of the run could not be looked for: %s", reasonOf(err))
 		return false

@@ -25,15 +25,17 @@ type forwarder struct {
 	budget int64     // bytes until the next cut
 	cuts   int       // how many cuts are left
 	pace   int64     // bytes a second to the client at most; 0: no limit
+
+	reached func() // whatever serves SSH inside was asked for and is there
 }
 
 // newForwarder opens a port, any free one where it is 0.
-func newForwarder(port int) (*forwarder, error) {
+func newForwarder(port int, reached func()) (*forwarder, error) {
 	ln, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return nil, err
 	}
-	f := &forwarder{ln: ln, conns: map[net.Conn]bool{}}
+	f := &forwarder{ln: ln, conns: map[net.Conn]bool{}, reached: reached}
 	go f.serve()
 	return f, nil
 }
@@ -82,6 +84,7 @@ func (f *forwarder) handle(c net.Conn) {
 		return
 	}
 	defer inner.Close()
+	f.reached()
 	if !f.keep(inner) {
 		return
 	}

@@ -140,7 +140,12 @@ func (s *server) live(ctx context.Context, p *pod, pull bool) {
 	if pull {
 		p.log.system("Status: Downloaded newer image for %s", p.req.Image)
 	}
-	fwd, err := newForwarder(p.knobs.sshPort)
+	over := s.turns.take(ctx)
+	if over == nil {
+		return
+	}
+	defer over()
+	fwd, err := newForwarder(p.knobs.sshPort, over)
 	if err != nil {
 		p.log.system("error creating container: %v", err)
 		return

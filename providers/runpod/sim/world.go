@@ -21,6 +21,7 @@ type server struct {
 	journal *journal
 	faults  *faults
 	quota   *quota
+	turns   turns
 
 	// mu guards what follows. It is never held while a process is waited for.
 	mu        sync.Mutex
@@ -51,7 +52,7 @@ func newServer(opt Options, url string, stop func()) (*server, error) {
 		opt: opt, url: url, form: form, shut: stop, speed: opt.Speed,
 		pods: map[string]*pod{}, volumes: map[string]*volume{}, secrets: map[string]*secret{},
 		templates: map[string]*template{}, registry: map[string]string{},
-		pull: time.Second, asked: time.Now(), quota: newQuota(), tools: sync.OnceValue(findTools),
+		pull: time.Second, asked: time.Now(), quota: newQuota(), turns: newTurns(), tools: sync.OnceValue(findTools),
 	}
 	if s.cat, err = embeddedCatalog(); err != nil {
 		return nil, err
