@@ -69,3 +69,16 @@ func (c *watchedConn) lookForBanner(b []byte) {
 func (c *watchedConn) silence() time.Duration {
 	return time.Since(c.start) - time.Duration(c.heard.Load())
 }
+
+// packetHead is how long the first piece of every large packet is: what the
+// library's buffer holds. The rest follows at once, in a piece of its own.
+const packetHead = 4096
+
+// Write lets the head of a packet wait for its rest. Sent by themselves, half of
+// all segments were short, and each woke the other side.
+func (c *watchedConn) Write(p []byte) (int, error) {
+	if len(p) == packetHead {
+		return writeMore(c.Conn, p)
+	}
+	return c.Conn.Write(p)
+}

@@ -10,6 +10,10 @@ import (
 // carries, which is still in the processor's cache for each of these.
 const hashBuffer = 32 << 10
 
+// receiveBuffer is how much is taken from a channel at once: for each time it is
+// asked, the library may tell the machine how much more it may send.
+const receiveBuffer = 4 * hashBuffer
+
 // digest is a SHA-256 in the making.
 type digest struct{ hash.Hash }
 

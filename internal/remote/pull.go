@@ -68,6 +68,9 @@ func (c *Client) Pull(ctx context.Context, p Pull) error {
 		return err
 	}
 	defer root.Close()
+	if total >= worthRoom {
+		defer roomForGarbage()()
+	}
 
 	inner, fail := context.WithCancelCause(ctx)
 	defer fail(nil)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -148,16 +149,13 @@ func (p *part) receive(ctx context.Context, spans []span) error {
 	p.mu.Lock()
 	file := p.file
 	p.mu.Unlock()
-	buf := make([]byte, hashBuffer)
+	buf := make([]byte, receiveBuffer)
 	for _, s := range spans {
 		for at := int64(0); at < s.length; {
 			n, err := io.ReadFull(proc, buf[:min(int64(len(buf)), s.length-at)])
 			if n > 0 && (ctx.Err() == nil || err == nil) {
-				if _, err := file.WriteAt(buf[:n], s.offset+at); err != nil {
+				if err := p.write(file, buf[:n], s.offset+at); err != nil {
 					return err
-				}
-				if p.inline {
-					p.hash.Write(buf[:n])
 				}
 				if at += int64(n); at == s.length {
 					// Before the last byte counts: whoever verifies the file
@@ -173,6 +171,21 @@ func (p *part) receive(ctx context.Context, spans []span) error {
 				return p.broken(ctx, proc, problems, err)
 			}
 		}
+	}
+	return nil
+}
+
+// write puts bytes in their place, in pieces that are still in the processor's cache
+// when they are hashed.
+func (p *part) write(file *os.File, b []byte, at int64) error {
+	for piece := range slices.Chunk(b, hashBuffer) {
+		if _, err := file.WriteAt(piece, at); err != nil {
+			return err
+		}
+		if p.inline {
+			p.hash.Write(piece)
+		}
+		at += int64(len(piece))
 	}
 	return nil
 }

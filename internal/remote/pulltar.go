@@ -61,7 +61,7 @@ func (d *download) readTar(ctx context.Context, r io.Reader, files []File) (miss
 	for _, f := range files {
 		want[f.Path] = f
 	}
-	tr := tar.NewReader(bufio.NewReaderSize(r, 64<<10))
+	tr := tar.NewReader(bufio.NewReaderSize(r, receiveBuffer))
 	buf := make([]byte, hashBuffer)
 	for len(want) > 0 {
 		header, err := tr.Next()

@@ -213,14 +213,14 @@ echo "$4 %d" >>"$f.have"`, s.ext.unit)
 		count, note = "", ""
 	}
 	fmt.Fprintf(&b, `
-f=%s
+%sf=%s
 e="$f.$4.err"
 while [ $# -gt 3 ]; do
 dd of="$f" bs=%d seek="$1" conv=notrunc %s 2>"$e" || { cat "$e" >&2; exit 2; }
 %s
 echo "$4"
 shift 4
-done`, Quote(s.name), blockSize, count, note)
+done`, wider(s.f.Size), Quote(s.name), blockSize, count, note)
 	return b.String()
 }
 
@@ -288,6 +288,17 @@ done | h`, Quote(s.name), blockSize)
 // worthPython is from which size of a file on the start of a python3 costs less
 // than a pipe.
 const worthPython = 64 << 20
+
+// wider is a command that gives standard input's pipe a megabyte, where python3 is
+// there: with the usual 64 KiB, sshd and what reads from it wait for each other all
+// the time. 1031 is Linux's F_SETPIPE_SZ, which a megabyte is allowed without
+// privileges.
+func wider(size int64) string {
+	if size < worthPython {
+		return ""
+	}
+	return "python3 -I -S -c 'import fcntl; fcntl.fcntl(0, 1031, 1 << 20)' 2>/dev/null\n"
+}
 
 // lead tells the hash program which blocks are there, in their order, in
 // pieces that are worth a program each.

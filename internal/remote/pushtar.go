@@ -16,19 +16,19 @@ import (
 // hashes.
 func (u *upload) batch(ctx context.Context, files []File) error {
 	defer Mark(ctx, "batch")()
+	sum := int64(0)
+	for _, f := range files {
+		sum += f.Size
+	}
 	// The directories come first: two tars that make the same one at once fail.
 	// -m, -o: no times and no owners. The digests follow once tar is done.
-	script := fmt.Sprintf("%scd %s && %s tar -xmof - || exit 3\n%s",
-		u.tools.hash, Quote(path.Join(u.stage, "tree")), makeDirs(files), hashScript(paths(files)))
+	script := fmt.Sprintf("%s%scd %s && %s tar -xmof - || exit 3\n%s",
+		wider(sum), u.tools.hash, Quote(path.Join(u.stage, "tree")), makeDirs(files), hashScript(paths(files)))
 	p, err := u.c.start(ctx, script)
 	if err != nil {
 		return err
 	}
 	defer p.end()
-	sum := int64(0)
-	for _, f := range files {
-		sum += f.Size
-	}
 	ans := u.listen(p, nil)
 	sent := &sentCounter{u: u}
 	sendErr := u.writeTar(ctx, io.MultiWriter(p, sent), files)
