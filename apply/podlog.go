@@ -33,6 +33,9 @@ type podLog struct {
 	podID  string
 	cancel context.CancelFunc
 	done   chan struct{}
+	// drained is closed when the log has been read to its end; nil before anybody
+	// began with that.
+	drained chan struct{}
 	root   *os.Root
 	file   *os.File
 	size   int64
@@ -99,19 +102,37 @@ func (r *runner) readLogs(ctx context.Context, l *podLog) {
 	}
 }
 
-// drainLogs reads what the log has until now, for a moment at most, and ends
-// the capture. It begins one line back: the end of a log shows by silence, and
-// after a line that comes for certain a short one does.
+// drainLogs ends the capture when the log has been read to its end.
 func (r *runner) drainLogs() {
+	r.beginDrain()
+	if l := r.logs; l != nil {
+		<-l.drained
+		r.stopLogs()
+	}
+}
+
+// beginDrain has the log read to its end, beside what is still to be done on a pod
+// that is about to be deleted.
+func (r *runner) beginDrain() {
 	l := r.logs
-	if l == nil {
+	if l == nil || l.drained != nil {
 		return
 	}
+	l.drained = make(chan struct{})
+	go func() {
+		defer close(l.drained)
+		r.drain(l)
+	}()
+}
+
+// drain reads what the log has until now, for a moment at most. It begins one line
+// back: the end of a log shows by silence, and after a line that comes for certain a
+// short one does.
+func (r *runner) drain(l *podLog) {
 	l.cancel()
 	select {
 	case <-l.done:
 	case <-time.After(r.t.DrainLogs):
-		r.stopLogs()
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.s.steady(), r.t.DrainLogs)
@@ -131,7 +152,6 @@ func (r *runner) drainLogs() {
 	case <-finished:
 	case <-ctx.Done():
 	}
-	r.stopLogs()
 }
 
 func (r *runner) stopLogs() {

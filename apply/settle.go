@@ -147,6 +147,9 @@ func (r *runner) endPod() RunOutcome {
 	// On a volume the guard is told by the run's directory going away: told
 	// before that, it might end the pod first.
 	byRemoval := keep == 0 && r.run.Pod.VolumeID != ""
+	if keep == 0 {
+		r.beginDrain()
+	}
 	if !byRemoval {
 		r.markRetrieved()
 	}
