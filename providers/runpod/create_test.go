@@ -165,7 +165,8 @@ func TestCreateIsRetriedOnlyWhenLimited(t *testing.T) {
 	a = newAPI(t, limited)
 	_, err = a.provider().CreatePod(ctx, request())
 	wantError(t, err, providers.RateLimited, 429, "too many requests")
-	a.count(6)
+	a.waited(2*time.Second, 2*time.Second, 4*time.Second, 8*time.Second, 16*time.Second, 32*time.Second,
+		time.Minute, time.Minute, time.Minute, time.Minute, time.Minute, time.Minute, time.Minute, time.Minute, time.Minute, time.Minute)
 
 	a = newAPI(t, reply{drop: true})
 	_, err = a.provider().CreatePod(ctx, request())
