@@ -16,7 +16,8 @@ const reserve = 5
 // firstOnes is how many go on at once where many have waited.
 const firstOnes = 4
 
-// maxSpread is the longest time of which half is added, by chance, to what the API asked for.
+// maxSpread: what the API asks to wait is waited for up to half as long again, by
+// chance, and up to half of this.
 const maxSpread = 10 * time.Second
 
 // quota keeps all requests of a client under the API's limits, which hold for
