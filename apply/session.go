@@ -4,8 +4,10 @@ import (
 	"context"
 	"sync"
 	"time"
+	"weak"
 
 	"github.com/overbrainer/overbrainer/internal/safetext"
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -44,6 +46,7 @@ type session struct {
 	pods     map[string]*shared[[]providers.Pod]
 	secrets  map[string]*shared[[]providers.Secret]
 	catalogs map[string]*shared[providers.Catalog]
+	uploads  map[*plan.Upload]weak.Pointer[uploads] // by the first of a list
 }
 
 func (e *Engine) open(ctx context.Context, operation string, lockTimeout time.Duration) *session {
@@ -69,6 +72,7 @@ func (e *Engine) open(ctx context.Context, operation string, lockTimeout time.Du
 		skews: map[string]time.Duration{}, skewWarned: map[string]bool{}, running: map[string]string{},
 		looks: map[string]*looks{}, pods: map[string]*shared[[]providers.Pod]{},
 		secrets: map[string]*shared[[]providers.Secret]{}, catalogs: map[string]*shared[providers.Catalog]{},
+		uploads: map[*plan.Upload]weak.Pointer[uploads]{},
 	}
 	s.claims = newClaimSet(s)
 	s.endSession = func(context.Context) error { return nil }
