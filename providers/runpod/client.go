@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -136,6 +135,7 @@ type failure struct {
 	answer
 	transport error
 	tooLarge  bool
+	left      time.Duration // until the API's limits let it be tried again
 }
 
 // send makes the request once.
@@ -268,11 +268,13 @@ func (c *client) admit(ctx context.Context, k call, queue *admission) (left time
 			return 0, nil
 		}
 		if queue.waited+wait > patience {
+			c.quota.leave(&queue.turn, k.effect)
 			return wait, nil
 		}
 		queue.waited += wait
 		c.log.Debug("wait for the rate limit", "method", k.method, "path", k.path, "in", wait)
 		if err := c.sleep(ctx, wait); err != nil {
+			c.quota.leave(&queue.turn, k.effect)
 			return 0, err
 		}
 	}
@@ -281,14 +283,13 @@ func (c *client) admit(ctx context.Context, k call, queue *admission) (left time
 // tooLong is the end of a call at a limit that takes so much longer. One that may
 // have had its effect says that.
 func tooLong(k call, last *failure, left time.Duration) *failure {
-	f := &failure{answer: answer{status: http.StatusTooManyRequests, header: http.Header{}}}
+	f := &failure{answer: answer{status: http.StatusTooManyRequests}, left: left}
 	switch {
 	case last != nil && onlyLimited(*last):
 		f.body = last.body
 	case last != nil && k.effect:
 		return last
 	}
-	f.header.Set("Retry-After", strconv.FormatInt(int64((left+time.Second-1)/time.Second), 10))
 	return f
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +52,8 @@ func TestRetryDelays(t *testing.T) {
 		{"doubling", []reply{{status: 500}}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second}, 0},
 		{"asked for", []reply{limited(map[string]string{"Retry-After": "22"}), {status: 200, body: "{}"}}, []time.Duration{22 * time.Second}, 0},
 		{"asked for again and again", []reply{limited(map[string]string{"Retry-After": "3"})},
-			[]time.Duration{3 * time.Second, 3 * time.Second, 4 * time.Second, 8 * time.Second}, 16 * time.Second},
+			slices.Repeat([]time.Duration{3 * time.Second}, 10), 3 * time.Second},
+		{"not told for how long", []reply{limited(nil)}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}, 16 * time.Second},
 		{"capped", []reply{limited(map[string]string{"Retry-After": "4000"})}, nil, 600 * time.Second},
 		{"a date is not read", []reply{{status: 503, headers: map[string]string{"Retry-After": "Sun, 29 Nov 2026 10:00:00 GMT"}}, {status: 200, body: "{}"}},
 			[]time.Duration{time.Second}, 0},

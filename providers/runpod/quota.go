@@ -14,7 +14,7 @@ import (
 const reserve = 5
 
 // firstOnes is how many go on at once where many have waited.
-const firstOnes = 4
+const firstOnes = 8
 
 // maxSpread: what the API asks to wait is waited for up to half as long again, by
 // chance, and up to half of this.
@@ -79,9 +79,9 @@ func (l *lane) opens(t *turn) time.Time {
 func (q *quota) take(t *turn, effect bool, now time.Time) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l, least := &q.looking, reserve
+	l, least := q.lane(effect), reserve
 	if effect {
-		l, least = &q.acting, 0
+		least = 0
 	}
 	for name, w := range q.windows {
 		switch {
@@ -100,9 +100,27 @@ func (q *quota) take(t *turn, effect bool, now time.Time) time.Duration {
 	return 0
 }
 
-// note takes in what an answer says of the limits; a refusal asks for backoff at
-// least. An answer that is a failure of the API's may come from before where the
-// limits are known.
+// leave gives back the turn of a request that waits no longer: those that come
+// instead, or come back, are not to wait behind it.
+func (q *quota) leave(t *turn, effect bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if l := q.lane(effect); t.round == l.round && l.turns > 0 {
+		l.turns--
+	}
+	*t = turn{}
+}
+
+func (q *quota) lane(effect bool) *lane {
+	if effect {
+		return &q.acting
+	}
+	return &q.looking
+}
+
+// note takes in what an answer says of the limits; a refusal that asks for no wait
+// asks for backoff. An answer that is a failure of the API's may come from before
+// where the limits are known.
 func (q *quota) note(a answer, backoff time.Duration, now time.Time) {
 	if a.status >= 500 {
 		return
@@ -119,7 +137,11 @@ func (q *quota) note(a answer, backoff time.Duration, now time.Time) {
 		}
 	}
 	if a.status == http.StatusTooManyRequests {
-		until := now.Add(min(max(retryAfter(a), backoff), maxRetryWait))
+		asked := retryAfter(a)
+		if asked <= 0 {
+			asked = backoff
+		}
+		until := now.Add(min(asked, maxRetryWait))
 		q.close(&q.looking, until, now)
 		q.close(&q.acting, until, now)
 	}

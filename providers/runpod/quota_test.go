@@ -86,6 +86,7 @@ func TestManyGoOnOneByOne(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				c.quota.jitter = func() float64 { return 0.8 } // 2 s
 				c.http.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
 					defer time.Sleep(50 * time.Millisecond) // the way back
 					mu.Lock()
@@ -133,6 +134,9 @@ func TestManyGoOnOneByOne(t *testing.T) {
 				all.Wait()
 				if first := refused[0]; first != many-perMinute || len(refused) != 1 {
 					t.Errorf("refused by minute: %v", refused)
+				}
+				if first := asked[0].Sub(began); first < 62*time.Second || first > 63*time.Second {
+					t.Errorf("the first asked after %s", first)
 				}
 				for i := firstOnes + 1; i < len(asked); i++ {
 					if asked[i].Sub(asked[i-firstOnes-1]) <= 0 {
