@@ -657,7 +657,7 @@ func price(usd float64) *float64 { return &usd }
 func spec() *plan.RunSpec {
 	return &plan.RunSpec{
 		Provider: "memory", Fingerprint: "f1", Command: []string{"python", "train.py"}, Outputs: []string{"output/**"},
-		Metrics: "metrics.jsonl", Inputs: map[string]string{"command": "c1"},
+		Metrics: "metrics.jsonl", Inputs: plan.Inputs{Own: map[string]string{"command": "c1"}},
 		Target: plan.TargetSpec{
 			Address: "target.gpu", GPUTypes: []string{"NVIDIA A40", "NVIDIA L40S"}, GPUCount: 1, Cloud: "secure",
 			Image: "image", DiskGB: 50, ReadyTimeoutS: 900, InstallSSHD: true,

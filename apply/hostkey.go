@@ -116,13 +116,21 @@ func (r *runner) dropSecrets() error {
 }
 
 // dropSecret deletes every account secret of exactly this name, until the
-// account shows none.
+// account shows none. One whose ID is known is not looked for first.
 func (r *runner) dropSecret(ref state.SecretRef) error {
+	left := func(err error) error {
+		return failf("secret_left", "account secret %s could not be removed: %s", ref.Name, reasonOf(err)).at(r.address).because(err)
+	}
 	p := r.rented.Provider
+	if ref.ID != "" {
+		if _, err := p.DeleteSecret(r.s.steady(), ref.ID); err != nil {
+			return left(err)
+		}
+	}
 	for look := 0; ; look++ {
-		list, err := p.ListSecrets(r.s.steady(), ref.Name)
+		list, err := r.s.listSecrets(r.provider)
 		if err != nil {
-			return failf("secret_left", "account secret %s could not be removed: %s", ref.Name, reasonOf(err)).at(r.address).because(err)
+			return left(err)
 		}
 		found := false
 		for _, secret := range list {
@@ -131,7 +139,7 @@ func (r *runner) dropSecret(ref state.SecretRef) error {
 			}
 			found = true
 			if _, err := p.DeleteSecret(r.s.steady(), secret.ID); err != nil {
-				return failf("secret_left", "account secret %s could not be removed: %s", ref.Name, reasonOf(err)).at(r.address).because(err)
+				return left(err)
 			}
 		}
 		if !found {

@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
-	"path"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -149,28 +145,6 @@ func (r *runner) arm() error {
 			run.Pod.CostCapAt = &capAt
 		}
 	})
-}
-
-// inputs lists what goes to the pod: the uploads and a checkpoint to start
-// from.
-func (r *runner) inputs() (files []File, open func(File) (io.ReadSeekCloser, error), resumeDir string, err error) {
-	source := map[string]string{}
-	for _, u := range r.spec.Uploads {
-		files = append(files, File{Path: u.Path, Size: u.Size, SHA256: u.SHA256, Exec: u.Exec})
-		source[u.Path] = filepath.Join(r.s.Project, filepath.FromSlash(u.Source))
-	}
-	if err := r.needCheckpoint(); err != nil {
-		return nil, nil, "", err
-	}
-	if from := r.from(); from != nil {
-		resumeDir = "resume/" + path.Base(from.Dir)
-		for _, f := range r.checkpoint {
-			source[path.Join(resumeDir, f.Path)] = filepath.Join(r.s.Project, filepath.FromSlash(from.Dir), filepath.FromSlash(f.Path))
-			f.Path = path.Join(resumeDir, f.Path)
-			files = append(files, f)
-		}
-	}
-	return files, func(f File) (io.ReadSeekCloser, error) { return os.Open(source[f.Path]) }, resumeDir, nil
 }
 
 // launch starts the job. The state says that it is about to before the order

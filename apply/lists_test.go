@@ -15,7 +15,7 @@ import (
 func TestListsAreSharedAndNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls, made atomic.Int64
-		l := &lists{read: func() ([]providers.Pod, error) {
+		l := &shared[[]providers.Pod]{now: time.Now, read: func() ([]providers.Pod, error) {
 			calls.Add(1)
 			pods := make([]providers.Pod, made.Load())
 			time.Sleep(time.Second)
@@ -44,7 +44,7 @@ func TestListsFailAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fail := errors.New("no answer")
 		var calls int
-		l := &lists{read: func() ([]providers.Pod, error) {
+		l := &shared[[]providers.Pod]{now: time.Now, read: func() ([]providers.Pod, error) {
 			calls++
 			time.Sleep(time.Second)
 			if calls == 1 {
@@ -61,6 +61,43 @@ func TestListsFailAlone(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		if _, err := l.get(t.Context()); err != nil {
 			t.Errorf("the second: %v", err)
+		}
+		all.Wait()
+	})
+}
+
+// Whom an answer of the last seconds is good enough for reads again only where
+// there is none, and never gets one that failed or is older.
+func TestRecentAnswersAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fail := errors.New("no answer")
+		var calls int
+		s := &shared[int]{now: time.Now, read: func() (int, error) {
+			calls++
+			mine := calls
+			time.Sleep(time.Second)
+			if mine == 1 {
+				return 0, fail
+			}
+			return mine, nil
+		}}
+		ask := func(what string, within time.Duration, want int, wrong error) {
+			t.Helper()
+			if got, err := s.recent(t.Context(), within); got != want || !errors.Is(err, wrong) {
+				t.Errorf("%s: answer %d, %v; want %d, %v", what, got, err, want, wrong)
+			}
+		}
+		ask("the first", time.Minute, 0, fail)
+		ask("after a failure", time.Minute, 2, nil)
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() { ask("good enough", time.Minute, 2, nil) })
+		}
+		all.Wait()
+		ask("as it is now", 0, 3, nil)
+		time.Sleep(time.Minute)
+		for range 100 {
+			all.Go(func() { ask("too old", time.Minute, 4, nil) })
 		}
 		all.Wait()
 	})

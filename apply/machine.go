@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,12 +69,7 @@ func lackError(err error) error {
 }
 
 func (m *sshMachine) Upload(ctx context.Context, u UploadRequest) error {
-	files := make([]remote.File, len(u.Files))
-	for i, f := range u.Files {
-		files[i] = remote.File(f)
-	}
-	open := func(f remote.File) (io.ReadSeekCloser, error) { return u.Open(File(f)) }
-	err := m.pod.Upload(ctx, files, open, u.Progress)
+	err := m.pod.Upload(ctx, u.Files, u.Open, u.Progress)
 	var edited *job.EditedError
 	if errors.As(err, &edited) {
 		err = fmt.Errorf("%w; %w", err, errEdited)
@@ -141,11 +135,7 @@ func listError(err error) error {
 }
 
 func manifestOf(list job.Manifest) Manifest {
-	out := Manifest{Matched: list.Matched, Others: list.Others, Moved: list.Moved, Left: list.Left, Files: make([]File, len(list.Files))}
-	for i, f := range list.Files {
-		out.Files[i] = File(f)
-	}
-	return out
+	return Manifest{Matched: list.Matched, Others: list.Others, Moved: list.Moved, Left: list.Left, Files: append([]File{}, list.Files...)}
 }
 
 func (m *sshMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, error) {
@@ -154,10 +144,7 @@ func (m *sshMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, e
 		Digests: c.Digests, Renewed: c.Renewed,
 	}
 	if c.Known != nil {
-		request.Known = &job.Manifest{Matched: c.Known.Matched, Others: c.Known.Others, Moved: c.Known.Moved, Left: c.Known.Left}
-		for _, f := range c.Known.Files {
-			request.Known.Files = append(request.Known.Files, remote.File(f))
-		}
+		request.Known = &job.Manifest{Matched: c.Known.Matched, Others: c.Known.Others, Moved: c.Known.Moved, Left: c.Known.Left, Files: c.Known.Files}
 	}
 	list, err := m.pod.Collect(ctx, request)
 	var full *job.SpaceError

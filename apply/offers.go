@@ -2,6 +2,7 @@ package apply
 
 import (
 	"strings"
+	"time"
 
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/providers"
@@ -29,14 +30,16 @@ func (r *runner) newOffers(planned []plan.Offer) *offers {
 	for _, offer := range planned {
 		o.ceiling[offer.GPUType] = offer.PriceUSD
 	}
-	o.begin()
+	// Runs that begin together read it once: what it is good for is the order in
+	// which to ask, and a pod's price is looked at when it is there.
+	o.begin(r.t.PodLook)
 	return o
 }
 
-// begin starts over with the catalog as it is now.
-func (o *offers) begin() {
+// begin starts over with the catalog as it was within so long.
+func (o *offers) begin(within time.Duration) {
 	o.walk, o.blind, o.none = nil, nil, nil
-	catalog, err := o.catalog()
+	catalog, err := o.catalog(within)
 	if err != nil {
 		o.r.warnf("the catalog could not be read again, so the plan's order stays: %s", reasonOf(err))
 		for _, offer := range o.planned {
@@ -57,15 +60,8 @@ func (o *offers) begin() {
 	}
 }
 
-func (o *offers) catalog() (providers.Catalog, error) {
-	target := o.r.spec.Target
-	catalog, err := o.r.rented.Provider.Catalog(o.r.s.steady(), providers.CatalogQuery{
-		Cloud: providers.Cloud(target.Cloud), GPUCount: max(1, target.GPUCount), MinCUDA: target.MinCUDA,
-	})
-	if err == nil {
-		o.r.s.noteClock(o.r.provider, catalog.ServerTime)
-	}
-	return catalog, err
+func (o *offers) catalog(within time.Duration) (providers.Catalog, error) {
+	return o.r.s.catalog(o.r.provider, o.r.spec.Target.Query(), within)
 }
 
 // next gives the next offer, at the plan's price.
@@ -91,7 +87,7 @@ func (o *offers) refused(gpuType string) {
 	if o.walk == nil || !o.walk.Refused(gpuType) {
 		return
 	}
-	catalog, err := o.catalog()
+	catalog, err := o.catalog(0)
 	if err != nil {
 		o.r.warnf("the catalog could not be read again, so the order stays: %s", reasonOf(err))
 		return

@@ -128,7 +128,7 @@ func (s *session) sweepHostKeys(lists map[string][]providers.Pod) {
 }
 
 func (s *session) sweepHostKeysOf(provider string, pods []providers.Pod) error {
-	secrets, err := s.Providers[provider].Provider.ListSecrets(s.steady(), "")
+	secrets, err := s.listSecrets(provider)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (s *session) sweepHostKeysOf(provider string, pods []providers.Pod) error {
 		if !orphan || needed[id] {
 			continue
 		}
-		err := s.stranger(provider, id).dropSecret(state.SecretRef{Name: secret.Name})
+		err := s.stranger(provider, id).dropSecret(state.SecretRef{Name: secret.Name, ID: secret.ID})
 		if err != nil && first == nil {
 			first = err
 		}
@@ -165,7 +165,7 @@ func (s *session) stranger(provider, runID string) *runner {
 // dropHostKeys deletes every account secret with a host key of the run, of
 // whatever project.
 func (r *runner) dropHostKeys(runID string) error {
-	secrets, err := r.rented.Provider.ListSecrets(r.s.steady(), "")
+	secrets, err := r.s.listSecrets(r.provider)
 	if err != nil {
 		return failf("secret_left", "the run's account secret could not be looked for: %s", reasonOf(err)).because(err)
 	}
@@ -173,7 +173,7 @@ func (r *runner) dropHostKeys(runID string) error {
 		if !state.IsHostKeyOf(secret.Name, runID) {
 			continue
 		}
-		if err := r.dropSecret(state.SecretRef{Name: secret.Name}); err != nil {
+		if err := r.dropSecret(state.SecretRef{Name: secret.Name, ID: secret.ID}); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ type inputsFile struct {
 	RunID       string            `json:"run_id"`
 	Address     string            `json:"address"`
 	Fingerprint string            `json:"fingerprint"`
-	Inputs      map[string]string `json:"inputs"`
+	Inputs      plan.Inputs       `json:"inputs"`
 	Shown       map[string]string `json:"shown"` // input → what it was
 	Uploads     []plan.Upload     `json:"uploads"`
 	Secrets     map[string]string `json:"secrets,omitempty"` // variable → block

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/overbrainer/overbrainer/internal/remote"
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
@@ -179,12 +180,7 @@ type Verdict struct {
 }
 
 // File is one file of a run.
-type File struct {
-	Path   string
-	Size   int64
-	SHA256 string
-	Exec   bool
-}
+type File = remote.File
 
 // UploadRequest is a transfer to the pod.
 type UploadRequest struct {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"sync"
 	"time"
+	"weak"
 
 	"github.com/overbrainer/overbrainer/internal/safetext"
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -40,7 +42,11 @@ type session struct {
 	// running names what goes on without us, for a sudden end.
 	running map[string]string
 	looks   map[string]*looks // by provider
-	lists   map[string]*lists // by provider
+	// What is read of an account, by provider, and of a catalog, by scope.
+	pods     map[string]*shared[[]providers.Pod]
+	secrets  map[string]*shared[[]providers.Secret]
+	catalogs map[string]*shared[providers.Catalog]
+	uploads  map[*plan.Upload]weak.Pointer[uploads] // by the first of a list
 }
 
 func (e *Engine) open(ctx context.Context, operation string, lockTimeout time.Duration) *session {
@@ -64,7 +70,9 @@ func (e *Engine) open(ctx context.Context, operation string, lockTimeout time.Du
 		Engine: &engine, ctx: ctx, operation: operation, lockTimeout: lockTimeout,
 		stop: make(chan struct{}), abandon: make(chan struct{}), ended: make(chan struct{}),
 		skews: map[string]time.Duration{}, skewWarned: map[string]bool{}, running: map[string]string{},
-		looks: map[string]*looks{}, lists: map[string]*lists{},
+		looks: map[string]*looks{}, pods: map[string]*shared[[]providers.Pod]{},
+		secrets: map[string]*shared[[]providers.Secret]{}, catalogs: map[string]*shared[providers.Catalog]{},
+		uploads: map[*plan.Upload]weak.Pointer[uploads]{},
 	}
 	s.claims = newClaimSet(s)
 	s.endSession = func(context.Context) error { return nil }
@@ -129,35 +137,6 @@ func (s *session) noteClock(provider string, server time.Time) {
 	if warn {
 		s.warn("", "", "this machine's clock is "+skew.Abs().Round(time.Second).String()+" off the provider's; deadlines are reckoned by the provider's")
 	}
-}
-
-// listPods gives every pod of the provider's account as it is now.
-func (s *session) listPods(name string) ([]providers.Pod, error) {
-	return s.listPodsUntil(s.steady(), name)
-}
-
-func (s *session) listPodsUntil(ctx context.Context, name string) ([]providers.Pod, error) {
-	rented, err := s.provider(name)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	l := s.lists[name]
-	if l == nil {
-		l = &lists{read: func() ([]providers.Pod, error) { return s.readPods(name, rented.Provider) }}
-		s.lists[name] = l
-	}
-	s.mu.Unlock()
-	return l.get(ctx)
-}
-
-func (s *session) readPods(name string, provider providers.Provider) ([]providers.Pod, error) {
-	list, err := provider.ListPods(s.steady())
-	if err != nil {
-		return nil, err
-	}
-	s.noteClock(name, list.ServerTime)
-	return list.Pods, nil
 }
 
 // ours keeps the pods that carry this project's lineage and, where one is

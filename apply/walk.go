@@ -95,7 +95,7 @@ func (w *placement) walk() error {
 			return err
 		}
 		backoff = min(2*backoff, r.t.StockBackoffMax)
-		w.offers.begin()
+		w.offers.begin(0)
 	}
 }
 

@@ -104,11 +104,8 @@ type Run struct {
 	// Fingerprint is the SHA-256 in hex over everything that decides what the
 	// run does; "" while Late is not empty.
 	Fingerprint string
-	// Inputs are the parts of the fingerprint: name → SHA-256 in hex. Names:
-	// "command", "setup", "env X", "secret X", "file PATH", "image",
-	// "template", "gpu_count", "resume_from", "trigger X"; with very many files
-	// "files DIR/" stands for all below a directory.
-	Inputs     map[string]string
+	// Inputs are the parts of the fingerprint.
+	Inputs     Inputs
 	Range      hcl.Range
 	AttrRanges map[string]hcl.Range
 }

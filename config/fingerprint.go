@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"strconv"
 )
 
@@ -62,16 +61,13 @@ func (s *session) ownInputs(run *Run) map[string]string {
 	return in
 }
 
-// inputs names all parts of a run's fingerprint: its own and its files. Large sets of files are named
-// by directory, so that many instances stay affordable.
-func inputs(own map[string]string, set *uploadSet, siblings int) map[string]string {
+// inputs names all parts of a run's fingerprint: its own and its files. Large sets
+// of files are named by directory, so that many instances stay affordable.
+func inputs(own map[string]string, set *uploadSet, siblings int) Inputs {
 	if set == nil || len(set.out) == 0 {
-		return own
+		return Inputs{Own: own}
 	}
-	files := set.fileInputs(max(20, min(5000, maxInputs/max(1, siblings))))
-	all := maps.Clone(files)
-	maps.Copy(all, own)
-	return all
+	return Inputs{Own: own, Files: set.fileInputs(max(20, min(5000, maxInputs/max(1, siblings))))}
 }
 
 // fingerprint is the digest over everything that decides what a run does.

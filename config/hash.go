@@ -64,6 +64,10 @@ func (p *program) hashFile(ctx context.Context, f *treeFile) (string, error) {
 	return "", errMoving
 }
 
+// buffers are for reading files: one for each of thousands of small ones would be
+// most of the memory that a configuration takes.
+var buffers = sync.Pool{New: func() any { return new([256 << 10]byte) }}
+
 // readHash reads a file and tells what it looked like after it was read.
 func readHash(ctx context.Context, name string) (string, os.FileInfo, error) {
 	file, err := os.Open(name)
@@ -72,7 +76,9 @@ func readHash(ctx context.Context, name string) (string, os.FileInfo, error) {
 	}
 	defer file.Close()
 	h := sha256.New()
-	n, err := io.CopyBuffer(h, contextReader{ctx, file}, make([]byte, 256<<10))
+	buffer := buffers.Get().(*[256 << 10]byte)
+	defer buffers.Put(buffer)
+	n, err := io.CopyBuffer(h, contextReader{ctx, file}, buffer[:])
 	if err != nil {
 		return "", nil, err
 	}

@@ -212,8 +212,8 @@ func TestFingerprint(t *testing.T) {
 			files[c.file] = strings.Replace(files[c.file], c.old, c.new, 1)
 			after := must(t, files, Options{}).Run("run.a")
 			var changed []string
-			for input, sum := range after.Inputs {
-				if before.Inputs[input] != sum {
+			for input, sum := range after.Inputs.All() {
+				if before.Inputs.Sum(input) != sum {
 					changed = append(changed, input)
 				}
 			}
@@ -313,7 +313,7 @@ func TestSensitiveParts(t *testing.T) {
 	if want := []string{"command", "env A", "setup", "trigger k"}; !slices.Equal(a.Sensitive, want) {
 		t.Errorf("sensitive: %q", a.Sensitive)
 	}
-	if a.Env["A"] != "p-CANARY" || a.Inputs["env A"] == hashText("p-CANARY") || a.Inputs["env B"] != hashText("plain") {
+	if a.Env["A"] != "p-CANARY" || a.Inputs.Sum("env A") == hashText("p-CANARY") || a.Inputs.Sum("env B") != hashText("plain") {
 		t.Error("values or inputs are wrong")
 	}
 	out, _ := cfg.EvalOutputs(nil)

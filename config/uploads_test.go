@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -158,5 +159,35 @@ func TestFileInputsAreBounded(t *testing.T) {
 	in := set.fileInputs(50)
 	if len(in) != 10 || in["files d3/"] == "" {
 		t.Errorf("%d inputs", len(in))
+	}
+}
+
+// Reading many small files takes no memory for each that only a large one needs.
+func TestSmallFilesAreHashedInLittleMemory(t *testing.T) {
+	const many = 400
+	p := &program{dir: t.TempDir(), opt: &Options{}}
+	var files []*treeFile
+	for i := range many {
+		name := fmt.Sprint(i)
+		if err := os.WriteFile(filepath.Join(p.dir, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(filepath.Join(p.dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, &treeFile{path: name, info: info})
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	p.hashFiles(t.Context(), files)
+	runtime.ReadMemStats(&after)
+	for i, f := range files {
+		if f.err != nil || f.sum != hashText(fmt.Sprint(i)) {
+			t.Fatalf("file %d: %q, %v", i, f.sum, f.err)
+		}
+	}
+	if each := (after.TotalAlloc - before.TotalAlloc) / many; each > 64<<10 {
+		t.Errorf("%d bytes for each file", each)
 	}
 }

@@ -55,6 +55,7 @@ type builder struct {
 	steps    map[string]*Step      // by address
 	ended    map[string]*state.Run // the newest run that succeeded, by block; nil until it is asked for
 	lost     map[string]bool       // by run: its pod is not in the account any more
+	said     map[saying]bool       // the plan's diagnostics
 	buffer   []byte                // for reading files
 	// checkpoints are those that were looked at, and why each cannot be used.
 	checkpoints map[state.Checkpoint]string

@@ -177,7 +177,7 @@ func quiet(t *testing.T, p *Plan) {
 // it.
 func (p *project) did(addr string, change func(*state.Run)) *state.Run {
 	p.t.Helper()
-	fingerprint, inputs := "", map[string]string{}
+	fingerprint, inputs := "", Inputs{}
 	for _, run := range p.load().Runs {
 		if run.Address == addr {
 			fingerprint, inputs = run.Fingerprint, run.Inputs

@@ -54,17 +54,28 @@ func where(r hcl.Range) string {
 	return fmt.Sprintf("%s:%d", r.Filename, r.Start.Line)
 }
 
+// saying is what makes a diagnostic another one, wherever it is.
+type saying struct{ severity, summary, detail string }
+
+// add says something once.
 func (b *builder) add(severity, summary, detail string, r hcl.Range) {
-	d := Diagnostic{
+	if b.said[saying{severity, summary, detail}] {
+		return
+	}
+	b.say(Diagnostic{
 		Severity: severity, Summary: summary, Detail: detail,
 		Range: rangeOf(r), Snippet: snippetOf(r, b.in.Config.Files()),
+	})
+}
+
+func (b *builder) say(list ...Diagnostic) {
+	if b.said == nil {
+		b.said = map[saying]bool{}
 	}
-	for _, have := range b.p.Diagnostics {
-		if have.Summary == d.Summary && have.Detail == d.Detail && have.Severity == d.Severity {
-			return
-		}
+	for _, d := range list {
+		b.said[saying{d.Severity, d.Summary, d.Detail}] = true
 	}
-	b.p.Diagnostics = append(b.p.Diagnostics, d)
+	b.p.Diagnostics = append(b.p.Diagnostics, list...)
 }
 
 func (b *builder) errorAt(r hcl.Range, summary, detail string) { b.add("error", summary, detail, r) }

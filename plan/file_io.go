@@ -16,8 +16,9 @@ import (
 
 const (
 	fileFormat = "overbrainer plan"
-	// fileVersion is 2 since lists of uploads are apart from the runs.
-	fileVersion = 2
+	// fileVersion is 2 since lists of uploads are apart from the runs, 3 since their
+	// digests are.
+	fileVersion = 3
 	// fileStart is how every plan file begins.
 	fileStart = `{"format":"` + fileFormat + `"`
 	fileEnd   = "}\n"

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -129,6 +130,9 @@ func sweep(t *testing.T, n int) *project {
 func TestPlanFileHasAListOfUploadsOnce(t *testing.T) {
 	path, f := saved(t, sweep(t, 20))
 	runs := f.Plan.Steps
+	if same := reflect.ValueOf(runs[0].Run.Inputs.Files).Pointer() == reflect.ValueOf(runs[19].Run.Inputs.Files).Pointer(); !same {
+		t.Error("each run has the digests of its uploads for itself")
+	}
 	if n := len(runs[0].Run.Uploads); n != 51 || &runs[0].Run.Uploads[0] != &runs[19].Run.Uploads[0] {
 		t.Fatalf("%d uploads, or each run has them for itself", n)
 	}
@@ -136,38 +140,52 @@ func TestPlanFileHasAListOfUploadsOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := bytes.Count(data, []byte(`"source":"data/07"`)); n != 1 {
-		t.Errorf("a file is named %d times", n)
+	for _, name := range []string{`"source":"data/07"`, `"file data/07":`} {
+		if n := bytes.Count(data, []byte(name)); n != 1 {
+			t.Errorf("%s is there %d times", name, n)
+		}
 	}
 	back, err := ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(written(t, f.Plan), written(t, back.Plan)) || bytes.Count(written(t, f.Plan), []byte(`"source":"data/07"`)) != 20 {
+	whole := written(t, f.Plan)
+	if !bytes.Equal(whole, written(t, back.Plan)) || bytes.Count(whole, []byte(`"source":"data/07"`)) != 20 || bytes.Count(whole, []byte(`"file data/07":`)) != 20 {
 		t.Error("the plan changed")
 	}
 	if runs := back.Plan.Steps; &runs[0].Run.Uploads[0] != &runs[19].Run.Uploads[0] {
 		t.Error("each run that was read has its uploads for itself")
 	}
 
-	// The first version had the lists in the runs.
-	first := fileHead{Format: fileFormat, FormatVersion: 1, OverbrainerVersion: f.Plan.OverbrainerVersion}
-	body, err := oneLine(f)
-	if err != nil {
-		t.Fatal(err)
+	// The first version had the lists in the runs, the second one the digests.
+	second := f.saved()
+	for i, s := range second.Plan.Steps {
+		s.Run.Inputs.Files = f.Plan.Steps[i].Run.Inputs.Files
 	}
-	sum := first.sum()
-	sum.Write(body)
-	first.Digest = hex.EncodeToString(sum.Sum(nil))
-	text, err := first.text()
-	if err != nil {
-		t.Fatal(err)
+	type apart struct {
+		*File
+		Uploads   [][]Upload `json:"uploads"`
+		UploadsOf []int      `json:"uploads_of"`
 	}
-	old, err := DecodeFile("p", []byte(string(text)+string(body)+fileEnd))
-	if err != nil || !bytes.Equal(written(t, f.Plan), written(t, old.Plan)) {
-		t.Errorf("a file of version 1: %v", err)
+	for version, body := range map[int]any{1: f, 2: apart{second.File, second.Uploads, second.UploadsOf}} {
+		head := fileHead{Format: fileFormat, FormatVersion: version, OverbrainerVersion: f.Plan.OverbrainerVersion}
+		text, err := oneLine(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := head.sum()
+		sum.Write(text)
+		head.Digest = hex.EncodeToString(sum.Sum(nil))
+		start, err := head.text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		old, err := DecodeFile("p", []byte(string(start)+string(text)+fileEnd))
+		if err != nil || !bytes.Equal(whole, written(t, old.Plan)) {
+			t.Errorf("a file of version %d: %v", version, err)
+		}
 	}
-	for _, wrong := range []savedFile{{UploadsOf: []int{1}}, {UploadsOf: []int{-1}}, {Uploads: make([][]Upload, 1), UploadsOf: []int{0, 1}}} {
+	for _, wrong := range []savedFile{{UploadsOf: []int{1}}, {UploadsOf: []int{-1}}, {Uploads: make([][]Upload, 1), UploadsOf: []int{0, 1}}, {FilesOf: []int{1}}} {
 		wrong.File = &File{Plan: &Plan{Steps: []*Step{{Run: &RunSpec{}}}}}
 		if wrong.restore() == nil {
 			t.Errorf("%v of %d lists", wrong.UploadsOf, len(wrong.Uploads))

@@ -40,7 +40,7 @@ func (b *builder) outputs(results map[string]config.RunResult) {
 }
 
 func (b *builder) hcl(diags hcl.Diagnostics) {
-	b.p.Diagnostics = append(b.p.Diagnostics, FromHCL(diags, b.in.Config.Files())...)
+	b.say(FromHCL(diags, b.in.Config.Files())...)
 }
 
 // OutputOf gives an output's value in the form of the state.

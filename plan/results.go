@@ -26,21 +26,21 @@ const maxNamed = 3
 
 // inputsOf reads what a run was started with from its inputs.json, where that
 // is here and is the one that the state means.
-func (b *builder) inputsOf(run *state.Run) (map[string]string, bool) {
+func (b *builder) inputsOf(run *state.Run) (in Inputs, here bool) {
 	if b.in.Files == nil || run.Dir == "" || !fs.ValidPath(path.Clean(run.Dir)) {
-		return nil, false
+		return in, false
 	}
 	data, err := fs.ReadFile(b.in.Files, path.Join(run.Dir, "inputs.json"))
 	if err != nil || run.InputsDigest != "" && hexSum(data) != run.InputsDigest {
-		return nil, false
+		return in, false
 	}
 	var file struct {
-		Inputs map[string]string `json:"inputs"`
+		Inputs *Inputs `json:"inputs"`
 	}
 	if json.Unmarshal(data, &file) != nil || file.Inputs == nil {
-		return nil, false
+		return in, false
 	}
-	return file.Inputs, true
+	return *file.Inputs, true
 }
 
 // checkResults looks whether the results of a run that succeeded are still

@@ -272,13 +272,13 @@ func (b *builder) changedInputs(cur *state.Run, run *config.Run) []string {
 	}
 	now := publicInputs(run)
 	var changed []string
-	for name, sum := range now {
-		if before[name] != sum {
+	for name, sum := range now.All() {
+		if before.Sum(name) != sum {
 			changed = append(changed, name)
 		}
 	}
-	for name := range before {
-		if _, there := now[name]; !there && !isLate(run, name) {
+	for name := range before.All() {
+		if now.Sum(name) == "" && !isLate(run, name) {
 			changed = append(changed, name)
 		}
 	}
@@ -291,16 +291,16 @@ func isLate(run *config.Run, input string) bool {
 }
 
 // publicInputs leaves out digests of sensitive values: a short one could be
-// guessed from its digest. The map is not to be changed.
-func publicInputs(run *config.Run) map[string]string {
-	if len(run.Sensitive) == 0 && run.Inputs != nil {
+// guessed from its digest. They are not to be changed.
+func publicInputs(run *config.Run) Inputs {
+	if len(run.Sensitive) == 0 {
 		return run.Inputs
 	}
-	inputs := map[string]string{}
-	for name, sum := range run.Inputs {
+	in := Inputs{Own: map[string]string{}, Files: run.Inputs.Files}
+	for name, sum := range run.Inputs.Own {
 		if !has(run.Sensitive, name) {
-			inputs[name] = sum
+			in.Own[name] = sum
 		}
 	}
-	return inputs
+	return in
 }

@@ -146,13 +146,13 @@ func (f *File) changedRuns(c *config.Config) []string {
 		found := false
 		if spec := specs[run.Address]; spec != nil {
 			now := publicInputs(run)
-			for name, sum := range now {
-				if spec.Inputs[name] != sum {
+			for name, sum := range now.All() {
+				if spec.Inputs.Sum(name) != sum {
 					set[name], found = "", true
 				}
 			}
-			for name := range spec.Inputs {
-				if _, there := now[name]; !there {
+			for name := range spec.Inputs.All() {
+				if now.Sum(name) == "" {
 					set[name+" (gone)"], found = "", true
 				}
 			}

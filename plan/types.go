@@ -141,7 +141,7 @@ type RunSpec struct {
 	// Fingerprint is "" while a part hangs on another run.
 	Fingerprint string `json:"fingerprint"`
 	// Inputs are the named parts of the fingerprint: input → SHA-256.
-	Inputs map[string]string `json:"inputs"`
+	Inputs Inputs `json:"inputs"`
 	// Late are the parts that are absent here and come from the Evaluator:
 	// those that hang on other runs, and those that hold a sensitive value.
 	Late []string `json:"late,omitempty"`
@@ -211,6 +211,10 @@ type SecretSpec struct {
 // Upload is one file that goes to the pod. Runs with the same upload share one
 // list, as they do in the configuration.
 type Upload = config.Upload
+
+// Inputs are the named parts of a fingerprint. Runs with the same upload share
+// their files.
+type Inputs = config.Inputs
 
 // SnapshotSpec is how the job is asked to save itself.
 type SnapshotSpec struct {

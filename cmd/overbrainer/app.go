@@ -156,8 +156,9 @@ func (a *app) tellWaiting(provider string) (done func()) {
 	return func() { t.Stop() }
 }
 
-// tellState says that the server of the state is waited for, or is back.
-func (a *app) tellState(text string) {
+// tellWait says that something is waited for, or is back: the server of the state,
+// the API of a provider.
+func (a *app) tellWait(text string) {
 	if emit := a.events.Load(); emit != nil {
 		(*emit)(apply.Event{Time: a.now(), Kind: apply.EventWaiting, Message: text})
 	} else if !a.json {

@@ -43,7 +43,7 @@ func (a *app) openBackend(b config.Backend, wait time.Duration) (keeper, error) 
 	}
 	return state.Remote(remote, state.RemoteOptions{
 		Dir: a.dir, Version: version, Wait: wait, Holder: holder(), TempDir: os.TempDir(), LastResort: a.err,
-		Tell: a.tellState,
+		Tell: a.tellWait,
 	}), nil
 }
 

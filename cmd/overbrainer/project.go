@@ -294,7 +294,8 @@ func (p *project) startProvider(ctx context.Context, name string) (apply.Rented,
 			return apply.Rented{}, nil, err
 		}
 	}
-	return apply.Rented{Provider: proc.provider, Description: description, Configured: configured}, diags, nil
+	provider := &patient{Provider: proc.provider, name: name, tell: p.app.tellWait}
+	return apply.Rented{Provider: provider, Description: description, Configured: configured}, diags, nil
 }
 
 // problems puts what a provider says of its block at the lines it is about.

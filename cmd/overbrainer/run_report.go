@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,12 +42,13 @@ func runReportCommand(a *app) *command {
 				return err
 			}
 			var runs []ui.ReportRun
+			listed := map[string]string{}
 			for _, name := range reportedRuns(st, args) {
 				address, run, err := findRun(st, name)
 				if err != nil {
 					return err
 				}
-				r, missing := a.reported(address, run)
+				r, missing := a.reported(address, run, listed)
 				runs = append(runs, r)
 				for _, text := range missing {
 					a.warn(address + ": " + text)
@@ -93,8 +95,8 @@ func reportedRuns(st *state.State, given []string) []string {
 }
 
 // reported gathers what is on this machine of a run. missing says what should be
-// in its page and is not.
-func (a *app) reported(address string, run *state.Run) (r ui.ReportRun, missing []string) {
+// in its page and is not. listed says of files where they stand already.
+func (a *app) reported(address string, run *state.Run, listed map[string]string) (r ui.ReportRun, missing []string) {
 	dir := filepath.Join(a.dir, filepath.FromSlash(run.Dir))
 	if who := a.whoHas(run); who != "" {
 		missing = append(missing, "the page lacks what is not here; "+who)
@@ -116,15 +118,35 @@ func (a *app) reported(address string, run *state.Run) (r ui.ReportRun, missing 
 	data, err := os.ReadFile(filepath.Join(dir, "inputs.json"))
 	unread(err)
 	if err == nil && json.Unmarshal(data, &in) == nil {
-		for _, name := range slices.Sorted(maps.Keys(in.Inputs)) {
-			value, known := in.Shown[name]
-			if !known {
-				value = "sha256 " + in.Inputs[name]
-			}
-			r.Config = append(r.Config, [2]string{name, value})
-		}
+		r.Config = startedWith(in.Inputs, in.Shown, address, listed)
 	}
 	return r, missing
+}
+
+// startedWith gives what a run was started with, in words as far as it is known so,
+// and its files last: they may be thousands, and are listed once for all runs with
+// the same.
+func startedWith(inputs, shown map[string]string, address string, listed map[string]string) [][2]string {
+	var said, files [][2]string
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		value, known := shown[name]
+		if !known {
+			value = "sha256 " + inputs[name]
+		}
+		if !strings.HasPrefix(name, "file ") && !strings.HasPrefix(name, "files ") {
+			said = append(said, [2]string{name, value})
+			continue
+		}
+		files = append(files, [2]string{name, value})
+		fmt.Fprintf(sum, "%q %s\n", name, value)
+	}
+	key := string(sum.Sum(nil))
+	if at, there := listed[key]; there && len(files) > 1 {
+		return append(said, [2]string{"files", fmt.Sprintf("%d, the same as of %s", len(files), at)})
+	}
+	listed[key] = address
+	return append(said, files...)
 }
 
 // series reads the metrics of a run by name.

@@ -106,7 +106,7 @@ func sweep(runs int) *plan.Plan {
 		address := fmt.Sprintf("run.sweep[%q]", key)
 		p.Steps = append(p.Steps, &plan.Step{Address: address, Type: "run", Name: "sweep", Index: key, Action: plan.Run, Run: &plan.RunSpec{
 			Provider: "memory", Fingerprint: strings.Repeat("f", 64), Command: []string{"sh", "-c", "true"}, Outputs: []string{"output/**"},
-			Env: map[string]string{"KEY": key}, Metrics: "metrics.jsonl", Inputs: map[string]string{"command": strings.Repeat("c", 64)}, Try: 1,
+			Env: map[string]string{"KEY": key}, Metrics: "metrics.jsonl", Inputs: plan.Inputs{Own: map[string]string{"command": strings.Repeat("c", 64)}}, Try: 1,
 			Target: plan.TargetSpec{Address: "target.gpu", GPUTypes: []string{"NVIDIA A40"}, GPUCount: 1, Cloud: "secure", Image: "image", DiskGB: 50, ReadyTimeoutS: 900, InstallSSHD: true},
 			Cap:    plan.CapSpec{Address: "cap.small", Where: "overbrainer.hcl:10", MaxHours: 6, BootGraceS: 1800, RetrieveGraceS: 3600},
 		}})

@@ -133,9 +133,7 @@ func (c *client) fail(k call, f *failure) *providers.Error {
 		}
 		return e
 	}
-	if asked := retryAfter(f.answer); asked > 0 {
-		e.RetryAfter = asked
-	}
+	e.RetryAfter = max(f.left, retryAfter(f.answer), 0)
 	switch f.status {
 	case http.StatusUnauthorized:
 		e.Kind, e.Message = providers.Unauthenticated, "the API key from "+c.keySource+" was refused"

@@ -71,13 +71,15 @@ func newClient(base, key, keySource, version string, environ func(string) string
 		HTTPSProxy: first(environ("HTTPS_PROXY"), environ("https_proxy")),
 		NoProxy:    first(environ("NO_PROXY"), environ("no_proxy")),
 	}).ProxyFunc()
+	clock := realClock()
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: keepAlive}
 	return &client{
 		base: strings.TrimRight(base, "/"), key: key, keySource: keySource,
 		userAgent: "overbrainer/" + version,
 		redact:    safetext.NewRedactor(key),
 		log:       slog.New(slog.DiscardHandler),
-		clock:     realClock(),
+		quota:     quota{jitter: clock.jitter},
+		clock:     clock,
 		http: &http.Client{
 			// An answer elsewhere than where the key was meant for is an answer
 			// of its own.
@@ -133,6 +135,7 @@ type failure struct {
 	answer
 	transport error
 	tooLarge  bool
+	left      time.Duration // until the API's limits let it be tried again
 }
 
 // send makes the request once.
@@ -198,46 +201,104 @@ func (c *client) do(ctx context.Context, k call) (answer, *failure, error) {
 			return answer{}, nil, &providers.Error{Kind: providers.Invalid, Op: k.op, Message: "the request cannot be encoded"}
 		}
 	}
-	var waited time.Duration
-	for try := 0; ; try++ {
+	limit := k.tries
+	if limit == 0 {
+		limit = maxRetries
+	}
+	var (
+		last            *failure // of the try before
+		queue           admission
+		failed, refused int // tries that failed, and that met a limit
+	)
+	for {
 		if ctx.Err() != nil {
-			return answer{}, nil, interrupted(k.op)
+			return ended(k, last)
 		}
-		for wait := c.quota.take(k.effect, c.now()); wait > 0; wait = c.quota.take(k.effect, c.now()) {
-			if waited += wait; waited > maxWaiting {
-				return answer{}, &failure{answer: answer{status: http.StatusTooManyRequests}}, nil
-			}
-			c.log.Debug("wait for the rate limit", "method", k.method, "path", k.path, "in", wait)
-			if c.sleep(ctx, wait) != nil {
-				return answer{}, nil, interrupted(k.op)
-			}
+		switch left, err := c.admit(ctx, k, &queue); {
+		case err != nil:
+			return ended(k, last)
+		case left > 0:
+			return answer{}, tooLong(k, last, left), nil
 		}
 		sendCtx := ctx
 		if k.effect {
 			sendCtx = context.WithoutCancel(ctx)
 		}
 		a, err := c.send(sendCtx, k, body)
-		c.quota.note(a, c.now())
+		c.quota.note(a, c.backoff(refused), c.now())
 		if err == nil && a.status >= 200 && a.status < 300 {
 			return a, nil, nil
 		}
 		f := &failure{answer: a, transport: err, tooLarge: errors.Is(err, errTooLarge)}
-		limit := k.tries
-		if limit == 0 {
-			limit = maxRetries
+		if f.tooLarge || ctx.Err() != nil || k.retry == nil || !k.retry(*f) {
+			return answer{}, f, nil
 		}
-		wait := c.delay(try, f.answer)
-		// A limit that is far from lifted is the caller's to wait for.
-		again := !f.tooLarge && ctx.Err() == nil && try < limit && k.retry != nil && k.retry(*f) && waited+wait <= maxWaiting
-		if again {
-			c.log.Debug("retry", "method", k.method, "path", k.path, "status", f.status, "in", wait)
-			waited += wait
-			again = c.sleep(ctx, wait) == nil
+		if last = f; onlyLimited(*f) { // waited for above, with all others
+			refused++
+			continue
 		}
-		if !again {
+		wait := c.delay(failed, f.answer)
+		if failed++; failed > limit || queue.waited+wait > maxWaiting {
+			return answer{}, f, nil
+		}
+		c.log.Debug("retry", "method", k.method, "path", k.path, "status", f.status, "in", wait)
+		queue.waited += wait
+		if c.sleep(ctx, wait) != nil {
 			return answer{}, f, nil
 		}
 	}
+}
+
+// admission is what one call has waited for and where it stands.
+type admission struct {
+	turn   turn
+	waited time.Duration
+}
+
+// admit waits until the API's limits let a request through; left is how long
+// they would have to be waited for yet where that is too long for one call.
+func (c *client) admit(ctx context.Context, k call, queue *admission) (left time.Duration, err error) {
+	patience := maxLooking
+	if k.effect {
+		patience = maxWaiting
+	}
+	for {
+		wait := c.quota.take(&queue.turn, k.effect, c.now())
+		if wait <= 0 {
+			return 0, nil
+		}
+		if queue.waited+wait > patience {
+			c.quota.leave(&queue.turn, k.effect)
+			return wait, nil
+		}
+		queue.waited += wait
+		c.log.Debug("wait for the rate limit", "method", k.method, "path", k.path, "in", wait)
+		if err := c.sleep(ctx, wait); err != nil {
+			c.quota.leave(&queue.turn, k.effect)
+			return 0, err
+		}
+	}
+}
+
+// tooLong is the end of a call at a limit that takes so much longer. One that may
+// have had its effect says that.
+func tooLong(k call, last *failure, left time.Duration) *failure {
+	f := &failure{answer: answer{status: http.StatusTooManyRequests}, left: left}
+	switch {
+	case last != nil && onlyLimited(*last):
+		f.body = last.body
+	case last != nil && k.effect:
+		return last
+	}
+	return f
+}
+
+// ended is a call that its caller gave up between two tries.
+func ended(k call, last *failure) (answer, *failure, error) {
+	if last != nil {
+		return answer{}, last, nil
+	}
+	return answer{}, nil, interrupted(k.op)
 }
 
 func interrupted(op string) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ func TestReadsAreRetried(t *testing.T) {
 			if want := map[bool]int{true: 4, false: 3}[name == "catalog"]; len(a.got()) != want {
 				t.Errorf("%d requests", len(a.got()))
 			}
-			a.waited(time.Second, 0)
+			a.waited(time.Second, time.Second)
 		})
 	}
 }
@@ -46,28 +47,36 @@ func TestRetryDelays(t *testing.T) {
 		name   string
 		script []reply
 		want   []time.Duration
+		told   time.Duration // that its caller should wait
 	}{
-		{"doubling", []reply{{status: 500}}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second}},
-		{"asked for", []reply{limited(map[string]string{"Retry-After": "22"}), {status: 200, body: "{}"}}, []time.Duration{22 * time.Second}},
-		{"capped", []reply{limited(map[string]string{"Retry-After": "4000"}), {status: 200, body: "{}"}}, []time.Duration{600 * time.Second}},
+		{"doubling", []reply{{status: 500}}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second}, 0},
+		{"asked for", []reply{limited(map[string]string{"Retry-After": "22"}), {status: 200, body: "{}"}}, []time.Duration{22 * time.Second}, 0},
+		{"asked for again and again", []reply{limited(map[string]string{"Retry-After": "3"})},
+			slices.Repeat([]time.Duration{3 * time.Second}, 10), 3 * time.Second},
+		{"not told for how long", []reply{limited(nil)}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}, 16 * time.Second},
+		{"capped", []reply{limited(map[string]string{"Retry-After": "4000"})}, nil, 600 * time.Second},
 		{"a date is not read", []reply{{status: 503, headers: map[string]string{"Retry-After": "Sun, 29 Nov 2026 10:00:00 GMT"}}, {status: 200, body: "{}"}},
-			[]time.Duration{time.Second}},
-		{"another window is used up", []reply{limited(map[string]string{"Retry-After": "5", "RateLimit": `"minute";r=0;t=5, "hour";r=0;t=77, "day";r=4;t=900`}),
-			{status: 200, body: "{}"}}, []time.Duration{77 * time.Second}},
-		{"only the header of windows", []reply{limited(map[string]string{"RateLimit": `"minute"; r=0; t=31`}), {status: 200, body: "{}"}}, []time.Duration{31 * time.Second}},
+			[]time.Duration{time.Second}, 0},
+		{"another window is used up", []reply{limited(map[string]string{"Retry-After": "5", "RateLimit": `"minute";r=0;t=5, "hour";r=0;t=27, "day";r=4;t=900`}),
+			{status: 200, body: "{}"}}, nil, 900 * time.Second},
+		{"only the header of windows", []reply{limited(map[string]string{"RateLimit": `"minute"; r=0; t=29`}), {status: 200, body: "{}"}}, []time.Duration{29 * time.Second}, 0},
 		{"windows count for 429 only", []reply{{status: 503, headers: map[string]string{"RateLimit": `"hour";r=0;t=77`}}, {status: 200, body: "{}"}},
-			[]time.Duration{time.Second}},
-		{"not for ever", []reply{limited(map[string]string{"Retry-After": "400"})}, []time.Duration{400 * time.Second}},
+			[]time.Duration{time.Second}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := newAPI(t, test.script...)
-			_, _ = a.provider().ListPods(ctx)
+			_, err := a.provider().ListPods(ctx)
 			a.waited(test.want...)
+			if test.told > 0 && errorOf(t, err).RetryAfter != test.told {
+				t.Errorf("%v, told to wait %s, want %s", err, errorOf(t, err).RetryAfter, test.told)
+			}
 		})
 	}
+	// What is to be done waits longer than a look, and not for ever either.
 	a := newAPI(t, limited(map[string]string{"Retry-After": "400"}))
-	_, err := a.provider().ListPods(ctx)
+	_, err := a.provider().DeletePod(ctx, "p1")
 	wantError(t, err, providers.RateLimited, 429)
+	a.waited(400 * time.Second)
 	if e := errorOf(t, err); e.RetryAfter != 400*time.Second {
 		t.Errorf("asked to wait %s", e.RetryAfter)
 	}

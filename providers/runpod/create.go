@@ -119,9 +119,7 @@ func (c *client) createFailure(k call, f *failure) error {
 		e.Detail = c.plainCause(f.transport)
 		return e
 	}
-	if asked := retryAfter(f.answer); asked > 0 {
-		e.RetryAfter = asked
-	}
+	e.RetryAfter = max(f.left, retryAfter(f.answer), 0)
 	e.Kind, e.Message = c.createMeaning(f)
 	if f.status != http.StatusUnauthorized {
 		e.Detail = c.detail(f.answer)

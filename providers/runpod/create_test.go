@@ -165,7 +165,7 @@ func TestCreateIsRetriedOnlyWhenLimited(t *testing.T) {
 	a = newAPI(t, limited)
 	_, err = a.provider().CreatePod(ctx, request())
 	wantError(t, err, providers.RateLimited, 429, "too many requests")
-	a.count(6)
+	a.count(1 + int(12*time.Minute/(2*time.Second)))
 
 	a = newAPI(t, reply{drop: true})
 	_, err = a.provider().CreatePod(ctx, request())

@@ -24,6 +24,7 @@ func NewForTest(base, key string, sleep func(context.Context, time.Duration) err
 		return sleep(ctx, d)
 	}
 	c.jitter = func() float64 { return 1 }
+	c.quota.jitter = nil
 	p.use(c, "secure")
 	return p, nil
 }

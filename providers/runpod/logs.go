@@ -39,6 +39,7 @@ type logReader struct {
 	// silence and limit are those of a replay, first is how long it waits for a
 	// line at all; 0 for a followed log.
 	silence, limit, first time.Duration
+	queue                 admission
 }
 
 // podLogs streams a pod's log as the contract says.
@@ -132,12 +133,18 @@ func (r *logReader) connect(ctx context.Context) (delivered bool, err error) {
 // stream opens one connection and passes on what comes. A nil error means that
 // the replay is complete or the server has closed the stream.
 func (r *logReader) stream(ctx context.Context, query url.Values, last string) (delivered bool, err error) {
+	k := call{op: "read pod log", method: http.MethodGet, path: "/pods/" + r.pod + "/logs", query: query}
+	r.queue.waited = 0
+	if left, err := r.c.admit(ctx, k, &r.queue); err != nil {
+		return false, err
+	} else if left > 0 {
+		return false, r.c.fail(k, tooLong(k, nil, left))
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	quiet := r.watchSilence(cancel)
 	defer quiet.stop()
 
-	k := call{op: "read pod log", method: http.MethodGet, path: "/pods/" + r.pod + "/logs", query: query}
 	req, err := r.c.request(ctx, k, nil)
 	if err != nil {
 		return false, err
@@ -155,6 +162,7 @@ func (r *logReader) stream(ctx context.Context, query url.Values, last string) (
 	defer func() { _ = res.Body.Close() }()
 	r.c.log.Debug("request", "method", k.method, "path", k.path, "status", res.StatusCode, "stream", true,
 		"took", time.Since(began).Round(time.Millisecond), "request_id", safetext.Cell(res.Header.Get("X-Request-Id"), 64))
+	r.c.quota.note(answer{status: res.StatusCode, header: res.Header}, r.c.backoff(0), r.c.now())
 	if err := r.c.refusedStream(k, res); err != nil {
 		return false, err
 	}

@@ -162,7 +162,9 @@ func TestFollowingBacksOff(t *testing.T) {
 	a := newAPI(t, reply{drop: true}, reply{status: 503}, reply{status: 200, body: "{}"}, reply{status: 502}, reply{status: 500}, reply{status: 500}, limited, problem(401, "no "+apiKey))
 	err := a.provider().PodLogs(ctx, providers.LogRequest{PodID: "p1", Follow: true}, nil)
 	wantError(t, err, providers.Unauthenticated, 401)
-	a.waited(500*time.Millisecond, time.Second, 2*time.Second, 4*time.Second, 8*time.Second, 15*time.Second, 60*time.Second)
+	// The last one waits until the limit is lifted, and looks each minute.
+	a.waited(500*time.Millisecond, time.Second, 2*time.Second, 4*time.Second, 8*time.Second, 15*time.Second,
+		time.Minute, time.Minute, time.Minute, time.Minute, time.Minute)
 	for _, status := range []int{400, 401, 403, 404, 422} {
 		a := newAPI(t, problem(status, "no "+apiKey))
 		err := a.provider().PodLogs(ctx, providers.LogRequest{PodID: "p1", Follow: true}, nil)

@@ -1,6 +1,7 @@
 package runpod
 
 import (
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,11 +13,22 @@ import (
 // must be deleted even where looking at pods has used up the rest.
 const reserve = 5
 
+// firstOnes is how many go on at once where many have waited.
+const firstOnes = 8
+
+// maxSpread: what the API asks to wait is waited for up to half as long again, by
+// chance, and up to half of this.
+const maxSpread = 10 * time.Second
+
 // quota keeps all requests of a client under the API's limits, which hold for
-// the account. What it knows are the answers' RateLimit headers.
+// the account. What it knows are the answers' RateLimit headers, and refusals.
 type quota struct {
+	jitter func() float64 // as the clock's; nil: none
+
 	mu      sync.Mutex
 	windows map[string]*window
+	looking lane // requests that change nothing
+	acting  lane // those that change something
 }
 
 // window is one of the API's limits: so many requests are left until then.
@@ -25,34 +37,91 @@ type window struct {
 	until time.Time
 }
 
+// lane is where requests wait for a limit to be lifted, all of them for the same
+// time. Then a few go on, and twice as many with each second: all at once would
+// meet the limit again.
+type lane struct {
+	asked time.Time // what the API wants to be waited for
+	until time.Time // a little later, by chance: other clients wait for it, too
+	round int       // counts how often the lane was closed
+	turns int       // given out since it was
+}
+
+// turn is the place of a request among those that wait. The zero value has none.
+type turn struct{ round, n int }
+
+// close keeps a lane shut until then. Whoever waits in it keeps his place.
+func (q *quota) close(l *lane, until, now time.Time) {
+	if !until.After(l.asked) {
+		return
+	}
+	if !now.Before(l.until) {
+		l.round++
+		l.turns = 0
+	}
+	l.asked, l.until = until, until
+	if q.jitter != nil {
+		l.until = until.Add(time.Duration((1 - q.jitter()) * float64(min(until.Sub(now), maxSpread))))
+	}
+}
+
+// opens is when the request's turn comes; one that has none gets the next.
+func (l *lane) opens(t *turn) time.Time {
+	if t.round != l.round {
+		*t = turn{l.round, l.turns}
+		l.turns++
+	}
+	later := math.Log2(max(1, float64(t.n+1)/firstOnes))
+	return l.until.Add(time.Duration(later * float64(time.Second)))
+}
+
 // take counts one request, or gives how long it has to wait first.
-func (q *quota) take(effect bool, now time.Time) time.Duration {
+func (q *quota) take(t *turn, effect bool, now time.Time) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	least := reserve
+	l, least := q.lane(effect), reserve
 	if effect {
 		least = 0
 	}
-	var wait time.Duration
 	for name, w := range q.windows {
-		switch left := w.until.Sub(now); {
-		case left <= 0:
+		switch {
+		case !w.until.After(now):
 			delete(q.windows, name)
 		case w.left <= least:
-			wait = max(wait, left)
+			q.close(l, w.until, now)
 		}
 	}
-	if wait == 0 {
-		for _, w := range q.windows {
-			w.left--
-		}
+	if wait := l.opens(t).Sub(now); wait > 0 {
+		return wait
 	}
-	return wait
+	for _, w := range q.windows {
+		w.left--
+	}
+	return 0
 }
 
-// note takes in what an answer says of the limits. One that is a failure of the
-// API's may come from before where they are known.
-func (q *quota) note(a answer, now time.Time) {
+// leave gives back the turn of a request that waits no longer: those that come
+// instead, or come back, are not to wait behind it.
+func (q *quota) leave(t *turn, effect bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if l := q.lane(effect); t.round == l.round && l.turns > 0 {
+		l.turns--
+	}
+	*t = turn{}
+}
+
+func (q *quota) lane(effect bool) *lane {
+	if effect {
+		return &q.acting
+	}
+	return &q.looking
+}
+
+// note takes in what an answer says of the limits; a refusal that asks for no wait
+// asks for backoff. An answer that is a failure of the API's may come from before
+// where the limits are known.
+func (q *quota) note(a answer, backoff time.Duration, now time.Time) {
 	if a.status >= 500 {
 		return
 	}
@@ -68,9 +137,13 @@ func (q *quota) note(a answer, now time.Time) {
 		}
 	}
 	if a.status == http.StatusTooManyRequests {
-		if asked := retryAfter(a); asked > 0 {
-			q.set("refused", 0, now.Add(min(asked, maxRetryWait)))
+		asked := retryAfter(a)
+		if asked <= 0 {
+			asked = backoff
 		}
+		until := now.Add(min(asked, maxRetryWait))
+		q.close(&q.looking, until, now)
+		q.close(&q.acting, until, now)
 	}
 }
 

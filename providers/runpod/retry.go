@@ -16,6 +16,9 @@ const (
 	// maxWaiting bounds the waits of one call together, so that a call always
 	// ends within a time that its caller can expect.
 	maxWaiting = 12 * time.Minute
+	// maxLooking is the same for what waits at a limit and changes nothing: a
+	// longer wait is the caller's, who can say so.
+	maxLooking = 30 * time.Second
 )
 
 // retryable tells failures that a request which may be repeated survives.
@@ -35,6 +38,10 @@ func (c *client) delay(try int, a answer) time.Duration {
 	if asked := retryAfter(a); asked >= 0 {
 		return min(asked, maxRetryWait)
 	}
+	return c.backoff(try)
+}
+
+func (c *client) backoff(try int) time.Duration {
 	d := maxDelay
 	if try < 6 {
 		d = min(baseDelay<<try, maxDelay)

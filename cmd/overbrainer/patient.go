@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/overbrainer/overbrainer/providers"
+)
+
+const (
+	// maxAsked is how long one look waits for an API that asks to wait.
+	maxAsked = 10 * time.Minute
+	// unasked is how long to wait where it does not say for how long.
+	unasked = 5 * time.Second
+	// sameWait is how soon after a wait another one goes without saying.
+	sameWait = time.Minute
+)
+
+// patient is a provider whose looks wait where its API asks to, and say so. What
+// has an effect waits in the provider itself.
+type patient struct {
+	providers.Provider
+	name string
+	tell func(string)
+
+	mu    sync.Mutex
+	until time.Time     // when the last wait ends
+	told  time.Duration // what was said of it
+}
+
+// wait waits, and says so once for all who do.
+func (p *patient) wait(ctx context.Context, d time.Duration) error {
+	p.mu.Lock()
+	now := time.Now()
+	if d > 2*p.told || now.Sub(p.until) > sameWait {
+		p.told = d
+		p.tell(fmt.Sprintf("The API of provider %s asks to wait %s; trying again then, for %s at most.", p.name, d.Round(time.Second), maxAsked))
+	}
+	if until := now.Add(d); until.After(p.until) {
+		p.until = until
+	}
+	p.mu.Unlock()
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// patiently looks until the API lets it.
+func patiently[T any](ctx context.Context, p *patient, look func() (T, error)) (T, error) {
+	for waited := time.Duration(0); ; {
+		v, err := look()
+		var e *providers.Error
+		if !errors.As(err, &e) || e.Kind != providers.RateLimited {
+			return v, err
+		}
+		d := e.RetryAfter
+		if d <= 0 {
+			d = unasked
+		}
+		if waited += d; waited > maxAsked || p.wait(ctx, d) != nil {
+			return v, err
+		}
+	}
+}
+
+func (p *patient) Catalog(ctx context.Context, q providers.CatalogQuery) (providers.Catalog, error) {
+	return patiently(ctx, p, func() (providers.Catalog, error) { return p.Provider.Catalog(ctx, q) })
+}
+
+func (p *patient) GetPod(ctx context.Context, id string) (providers.Pod, error) {
+	return patiently(ctx, p, func() (providers.Pod, error) { return p.Provider.GetPod(ctx, id) })
+}
+
+func (p *patient) ListPods(ctx context.Context) (providers.PodList, error) {
+	return patiently(ctx, p, func() (providers.PodList, error) { return p.Provider.ListPods(ctx) })
+}
+
+func (p *patient) ListVolumes(ctx context.Context) ([]providers.Volume, error) {
+	return patiently(ctx, p, func() ([]providers.Volume, error) { return p.Provider.ListVolumes(ctx) })
+}
+
+func (p *patient) GetVolume(ctx context.Context, id string) (providers.Volume, error) {
+	return patiently(ctx, p, func() (providers.Volume, error) { return p.Provider.GetVolume(ctx, id) })
+}
+
+func (p *patient) ListSecrets(ctx context.Context, name string) ([]providers.Secret, error) {
+	return patiently(ctx, p, func() ([]providers.Secret, error) { return p.Provider.ListSecrets(ctx, name) })
+}
+
+func (p *patient) ListTemplates(ctx context.Context) ([]providers.Template, error) {
+	return patiently(ctx, p, func() ([]providers.Template, error) { return p.Provider.ListTemplates(ctx) })
+}
