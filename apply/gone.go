@@ -36,7 +36,7 @@ func (r *runner) goneWith(ctx context.Context, id string, created time.Time, wai
 			return false, err
 		}
 	}
-	pods, err := r.s.listPodsUntil(ctx, r.provider)
+	pods, err := r.s.listPodsUntil(ctx, r.provider, 0)
 	if err != nil {
 		return false, err
 	}

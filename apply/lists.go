@@ -100,10 +100,16 @@ func shareOf[T any](s *session, all map[string]*shared[T], key string, read func
 
 // listPods gives every pod of the provider's account as it is now.
 func (s *session) listPods(name string) ([]providers.Pod, error) {
-	return s.listPodsUntil(s.steady(), name)
+	return s.listPodsUntil(s.steady(), name, 0)
 }
 
-func (s *session) listPodsUntil(ctx context.Context, name string) ([]providers.Pod, error) {
+// recentPods is listPods as of an eighth of the wait between two looks: runs that
+// end at about the same time share a list.
+func (r *runner) recentPods() ([]providers.Pod, error) {
+	return r.s.listPodsUntil(r.s.steady(), r.provider, r.t.Poll/8)
+}
+
+func (s *session) listPodsUntil(ctx context.Context, name string, within time.Duration) ([]providers.Pod, error) {
 	rented, err := s.provider(name)
 	if err != nil {
 		return nil, err
@@ -115,7 +121,7 @@ func (s *session) listPodsUntil(ctx context.Context, name string) ([]providers.P
 		}
 		s.noteClock(name, list.ServerTime)
 		return list.Pods, nil
-	}).get(ctx)
+	}).recent(ctx, within)
 }
 
 // listSecrets gives every secret of the provider's account as it is now.

@@ -28,7 +28,6 @@ type looks struct {
 type reading struct {
 	done chan struct{}
 	at   time.Time // when it was begun
-	all  []providers.Pod
 	pods map[string]providers.Pod
 	err  error
 }
@@ -54,35 +53,6 @@ func (r *runner) readPod(ctx context.Context, within time.Duration) (providers.P
 	}
 	// A list may lack a pod that is new; only a read of it says that.
 	return r.rented.Provider.GetPod(ctx, id)
-}
-
-// recentPods gives every pod of the run's account as it was within an eighth of the
-// wait between two looks: runs that end at about the same time share a list.
-func (r *runner) recentPods() ([]providers.Pod, error) {
-	return r.s.looksAt(r.provider).all(r.s.steady(), r.t.Poll/8)
-}
-
-// all gives the pods of a list that was begun within so long.
-func (l *looks) all(ctx context.Context, within time.Duration) ([]providers.Pod, error) {
-	for {
-		l.mu.Lock()
-		now := l.now()
-		if l.last.done != nil && now.Sub(l.last.at) <= within {
-			defer l.mu.Unlock()
-			return l.last.all, nil
-		}
-		reading := l.begin(now)
-		l.mu.Unlock()
-		select {
-		case <-reading.done:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		// One that was under way may have begun too long ago.
-		if now.Sub(reading.at) <= within {
-			return reading.all, reading.err
-		}
-	}
 }
 
 // pod gives a pod out of a list that was begun within so long; known is false
@@ -126,7 +96,7 @@ func (l *looks) begin(now time.Time) *reading {
 	go func() {
 		defer close(reading.done)
 		pods, err := l.list()
-		reading.all, reading.err = pods, err
+		reading.err = err
 		reading.pods = make(map[string]providers.Pod, len(pods))
 		for _, pod := range pods {
 			reading.pods[pod.ID] = pod

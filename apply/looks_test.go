@@ -2,59 +2,11 @@ package apply
 
 import (
 	"fmt"
-	"strconv"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/overbrainer/overbrainer/plan"
-	"github.com/overbrainer/overbrainer/providers"
 )
-
-// TestRecentPods: a list answers everybody who takes one as old as it is, also
-// while it is under way; nobody gets an older one.
-func TestRecentPods(t *testing.T) {
-	const within = 500 * time.Millisecond
-	type ask struct {
-		at, answered time.Duration // since the beginning
-		list         string
-	}
-	for takes, asks := range map[time.Duration][]ask{
-		300 * time.Millisecond: {
-			{0, 300 * time.Millisecond, "1"},
-			{100 * time.Millisecond, 300 * time.Millisecond, "1"},
-			{500 * time.Millisecond, 500 * time.Millisecond, "1"},
-			{501 * time.Millisecond, 801 * time.Millisecond, "2"},
-			{2 * time.Second, 2300 * time.Millisecond, "3"},
-		},
-		time.Second: {
-			{0, time.Second, "1"},
-			{500 * time.Millisecond, time.Second, "1"},
-			{501 * time.Millisecond, 2 * time.Second, "2"},
-		},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			lists := 0
-			l := &looks{now: time.Now, asked: map[string]time.Time{}, list: func() ([]providers.Pod, error) {
-				lists++
-				name := strconv.Itoa(lists)
-				time.Sleep(takes)
-				return []providers.Pod{{ID: name}}, nil
-			}}
-			began := time.Now()
-			for _, ask := range asks {
-				go func() {
-					time.Sleep(ask.at)
-					pods, err := l.all(t.Context(), within)
-					if at := time.Since(began); err != nil || len(pods) != 1 || pods[0].ID != ask.list || at != ask.answered {
-						t.Errorf("lists of %s, asked after %s: %v %v after %s, want list %s after %s", takes, ask.at, pods, err, at, ask.list, ask.answered)
-					}
-				}()
-			}
-			time.Sleep(time.Minute)
-		})
-	}
-}
 
 // TestManyRunsShareTheirReads: following eight pods takes about as many
 // calls of the API as following one. Runs that begin together read the catalog

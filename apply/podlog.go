@@ -36,14 +36,14 @@ type podLog struct {
 	// drained is closed when the log has been read to its end; nil before anybody
 	// began with that.
 	drained chan struct{}
-	root   *os.Root
-	file   *os.File
-	size   int64
-	full   bool
-	cursor string
-	before string // the cursor before it; "" when that is not known
-	last   string
-	said   string // the last line of the container itself
+	root    *os.Root
+	file    *os.File
+	size    int64
+	full    bool
+	cursor  string
+	before  string // the cursor before it; "" when that is not known
+	last    string
+	said    string // the last line of the container itself
 	// verdict is what the pod's guard said of itself, deleting why it deletes
 	// the pod; both "" and zero before.
 	verdict  job.Verdict
