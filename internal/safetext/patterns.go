@@ -49,7 +49,8 @@ func maskPatterns(s string) string {
 			s = assignPattern.ReplaceAllString(s, "${1}"+Mask)
 			s = maskFields(fieldPattern, s)
 		}
-		if containsAnyCase(s, "passw", "api", "client", "secret", "access", "auth") {
+		if containsAnyCase(s, "passw") ||
+			containsAnyCase(s, "key", "secret", "token") && containsAnyCase(s, "api", "client", "secret", "access", "auth") {
 			s = maskFields(lowerPattern, s)
 		}
 	}
