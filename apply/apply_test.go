@@ -265,7 +265,11 @@ func TestDetachIsQuick(t *testing.T) {
 					t.Errorf("%v, class %d after %s", err, out.Class, took)
 				}
 				text := strings.Join(out.Messages, "\n")
-				for _, want := range []string{w.mem.Pods()[0].ID, "$0.447", "max_hours = 6", "overbrainer run attach run.train"} {
+				pod, runs := w.mem.Pods()[0].ID, ") still runs on pod "
+				if away { // a look every few seconds
+					pod, runs = " ago, on pod "+pod, ") was running when last seen, 1m"
+				}
+				for _, want := range []string{pod, runs, "$0.447", "max_hours = 6", "overbrainer run attach run.train"} {
 					if !strings.Contains(text, want) {
 						t.Errorf("message lacks %q: %s", want, text)
 					}

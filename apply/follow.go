@@ -260,14 +260,22 @@ func equalValues(a, b map[string]float64) bool {
 	return true
 }
 
+// seenLately is for how long a job still runs that was seen running.
+const seenLately = 5 * time.Second
+
 // whereItRuns says for people what goes on without us, what bounds it and how
-// to come back.
+// to come back. Of a pod that does not answer it is not known that it goes on.
 func (r *runner) whereItRuns() string {
 	p := r.run.Pod
 	if p == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s (run %s) still runs on pod %s, %s, %s so far", r.address, r.run.ID, p.ID, podHour(p), money.USD(r.run.SpentUSD(r.now())))
+	r.noteHeard()
+	runs := "still runs"
+	if ago := r.now().Sub(r.lastSeen); !r.lastSeen.IsZero() && (r.machine == nil || ago >= seenLately) {
+		runs = fmt.Sprintf("was running when last seen, %s ago,", spanWords(int(ago.Seconds())))
+	}
+	text := fmt.Sprintf("%s (run %s) %s on pod %s, %s, %s so far", r.address, r.run.ID, runs, p.ID, podHour(p), money.USD(r.run.SpentUSD(r.now())))
 	text += "\n" + r.boundWords()
 	text += fmt.Sprintf("\ncome back: %s; end it: %s", r.command("attach"), r.command("cancel"))
 	return text

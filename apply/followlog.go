@@ -16,6 +16,7 @@ const (
 	jobLog     = "job.log"
 	followFile = "follow.json"
 	maxLogLine = 64 << 10
+	maxUnsaved = 32 << 10 // of the log, before it is written to its file
 )
 
 // tail keeps a job's log and metrics here as they grow on the pod. Whole lines
@@ -33,6 +34,7 @@ type tail struct {
 	// shown is up to where on the pod the log's lines were told before.
 	shown   int64
 	pending []byte // the beginning of a line that is not whole yet
+	unsaved []byte // masked lines that are not in the file yet
 	saved   tailMark
 	log     *os.File
 	metrics *os.File
@@ -143,24 +145,47 @@ func (t *tail) take(p Poll, line func(string), progress func()) (grew bool) {
 	return grew
 }
 
-// takeLog takes in a part of the log that goes until an offset on the pod.
+// takeLog takes in a part of the log that goes until an offset on the pod. Of data
+// nothing is kept but the beginning of a line.
 func (t *tail) takeLog(data []byte, until int64, line func(string)) {
-	t.pending = append(t.pending, data...)
-	for {
-		end := bytes.IndexByte(t.pending, '\n')
-		if end < 0 && len(t.pending) < maxLogLine {
-			return
+	for len(data) > 0 {
+		text := data[:min(len(data), maxLogLine-len(t.pending))]
+		if i := bytes.IndexByte(text, '\n'); i >= 0 {
+			text = text[:i+1]
 		}
-		if end < 0 {
-			end = len(t.pending) - 1
+		data = data[len(text):]
+		if len(t.pending) > 0 {
+			t.pending = append(t.pending, text...)
+			text = t.pending
 		}
-		tell := line
-		if until-int64(len(t.pending)-end-1) <= t.shown {
-			tell = nil
+		end := len(text)
+		if text[end-1] != '\n' {
+			end = 0
+			if len(text) == maxLogLine {
+				end = afterWord(text)
+			}
 		}
-		t.writeLine(t.pending[:end+1], tell)
-		t.pending = t.pending[end+1:]
+		if end > 0 {
+			tell := line
+			if until-int64(len(data)+len(text)-end) <= t.shown {
+				tell = nil
+			}
+			t.writeLine(text[:end], tell)
+		}
+		t.pending = append(t.pending[:0], text[end:]...)
 	}
+	t.writeUnsaved()
+}
+
+// afterWord is where to cut a line that is too long: between words, so that no
+// secret is cut, where one ends near.
+func afterWord(text []byte) int {
+	const near = 4 << 10 // longer than a secret is
+	from := max(0, len(text)-near)
+	if i := bytes.LastIndexAny(text[from:], " \t\r"); i >= 0 {
+		return from + i + 1
+	}
+	return len(text)
 }
 
 // flush writes the last line of a log that has ended without a line break.
@@ -170,6 +195,7 @@ func (t *tail) flush(line func(string)) {
 			line = nil
 		}
 		t.writeLine(t.pending, line)
+		t.writeUnsaved()
 		t.pending = nil
 		t.saved.Read.Log = t.next.Log
 		t.saveMark()
@@ -179,8 +205,9 @@ func (t *tail) flush(line func(string)) {
 func (t *tail) writeLine(data []byte, line func(string)) {
 	text := t.redact.String(string(data))
 	if t.log != nil {
-		n, _ := t.log.WriteString(text)
-		t.saved.Local.Log += int64(n)
+		if t.unsaved = append(t.unsaved, text...); len(t.unsaved) >= maxUnsaved {
+			t.writeUnsaved()
+		}
 	}
 	if line != nil {
 		// A progress bar rewrites its line: the last state of it is what counts.
@@ -189,6 +216,14 @@ func (t *tail) writeLine(data []byte, line func(string)) {
 			shown = shown[i+1:]
 		}
 		line(safetext.OneLine(shown))
+	}
+}
+
+func (t *tail) writeUnsaved() {
+	if len(t.unsaved) > 0 {
+		n, _ := t.log.Write(t.unsaved)
+		t.saved.Local.Log += int64(n)
+		t.unsaved = t.unsaved[:0]
 	}
 }
 

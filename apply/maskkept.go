@@ -81,11 +81,8 @@ func maskLines(to io.Writer, from io.Reader, mask func(string) string) (lines in
 		text := append(held, part...)
 		held = nil
 		if errors.Is(rerr, bufio.ErrBufferFull) {
-			const most = 4 << 10 // longer than a secret is
-			if cut := bytes.LastIndexAny(text[len(text)-most:], " \t\r"); cut >= 0 {
-				cut += len(text) - most + 1
-				text, held = text[:cut], bytes.Clone(text[cut:])
-			}
+			cut := afterWord(text)
+			text, held = text[:cut], bytes.Clone(text[cut:])
 		}
 		body := string(bytes.TrimRight(text, "\n"))
 		masked := mask(body)

@@ -43,9 +43,8 @@ type runner struct {
 	logs     *podLog
 	lastSeen time.Time // of the pod, alive
 	// unseen says until when the pod counts whose end nobody saw; "" where somebody
-	// did. jobUnseen: that was the end of its job, too.
-	unseen    string
-	jobUnseen bool
+	// did.
+	unseen string
 	// unansweredAt is when the provider last gave no answer at a time at which the
 	// pod was still to be there: its guard got none, either, and ended nothing.
 	unansweredAt time.Time

@@ -14,13 +14,11 @@ func (r *runner) finish(phase state.Phase, reason state.Reason, message string) 
 
 // finishAt is finish for a run that ended earlier.
 func (r *runner) finishAt(at time.Time, phase state.Phase, reason state.Reason, message string) {
-	if r.unseen != "" && r.run.StartedAt != nil && r.run.EndedAt == nil {
-		r.jobUnseen = true
-	}
 	_ = r.save(func(_ *state.State, run *state.Run) {
 		run.Phase, run.Reason, run.Message = phase, reason, r.s.Redactor.String(message)
 		if run.EndedAt == nil {
 			run.EndedAt = &at
+			run.EndUnseen = r.unseen != "" && run.StartedAt != nil
 		}
 		run.Seconds = r.took(run)
 	})
@@ -91,7 +89,7 @@ func (r *runner) outcome() RunOutcome {
 		CostUSD: round4(r.run.SpentUSD(r.now())), Seconds: r.seconds(), Retrieved: run.Retrieved, Waits: run.Waits(), Class: classOfRun(run),
 		Elsewhere: Elsewhere(r.s.Project, run),
 	}
-	out.Unknown, out.Unseen = run.Unanswered(), r.jobUnseen
+	out.Unknown, out.Unseen = run.Unanswered(), run.EndUnseen
 	out.Removed = out.Elsewhere == r.s.Who.Name()
 	if run.Phase == state.Failed {
 		out.Tail = lastLines(r.dir(), 20)

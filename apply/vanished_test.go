@@ -144,7 +144,7 @@ func TestUnseenEndIsToldAsReckoned(t *testing.T) {
 				if !strings.Contains(run.Message, says) || strings.Contains(run.Message, "nobody saw the end of its pod, so it counts until ") != unseen || strings.Contains(run.Message, "it cost about") == unseen {
 					t.Errorf("%q", run.Message)
 				}
-				if unseen != w.said(EventDeleted, says) || out.Runs[0].Unseen != unseen {
+				if unseen != w.said(EventDeleted, says) || out.Runs[0].Unseen != unseen || run.EndUnseen != unseen {
 					t.Errorf("pod told as unseen, want %v; job %v", unseen, out.Runs[0].Unseen)
 				}
 				for _, e := range w.events {

@@ -135,6 +135,9 @@ type Run struct {
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 	// Seconds is how long the job took, in nominal time; 0 = take the times.
 	Seconds float64 `json:"seconds,omitempty"`
+	// EndUnseen says that nobody saw the job end: EndedAt and Seconds are the most
+	// that they can be.
+	EndUnseen bool `json:"end_unseen,omitempty"`
 
 	Bounds Bounds `json:"bounds"`
 	// Job is what following and collecting need to know of the run's block.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"time"
 
 	"github.com/overbrainer/overbrainer/apply"
 	"github.com/overbrainer/overbrainer/internal/ui"
@@ -26,7 +25,9 @@ type runRow struct {
 	CostUSD    float64 `json:"cost_usd"`
 	CostBasis  string  `json:"cost_basis"`
 	Seconds    float64 `json:"seconds"`
-	Dir        string  `json:"dir"`
+	// EndUnseen: nobody saw the job end, and Seconds is the most that it took.
+	EndUnseen bool   `json:"end_unseen,omitempty"`
+	Dir       string `json:"dir"`
 	// Waits: it has ended and its results are still on the pod.
 	Waits bool `json:"results_on_pod"`
 	// Elsewhere: who fetched them, where they are not in Dir here.
@@ -79,7 +80,7 @@ func (a *app) showRuns(rows []runRow) error {
 			Elsewhere: r.Elsewhere, Removed: r.Elsewhere == holder().Name(), CostUSD: r.CostUSD, Unknown: r.CostBasis == unknownCost,
 		}
 		t.Add(r.Address, ui.StateWords(r.State, r.Reason, r.ExitCode), orDash(r.GPUType), ui.CostOf(out),
-			ui.Span(time.Duration(r.Seconds*float64(time.Second))), ui.ResultsAt(out))
+			ui.Took(r.Seconds, r.EndUnseen), ui.ResultsAt(out))
 	}
 	if err := t.Write(a.out, a.look(os.Stdout)); err != nil {
 		return err
@@ -120,7 +121,7 @@ func (a *app) rowOf(address string, run *state.Run) runRow {
 		Address: address, State: string(run.Phase), Reason: string(run.Reason), ExitCode: run.ExitCode,
 		RunID: run.ID, PodID: run.PodID, GPUType: run.GPUType, DataCenter: run.DataCenter,
 		CostUSD: run.SpentUSD(now), CostBasis: run.CostBasis,
-		Seconds: math.Round(elapsed(run, now)*10) / 10, Dir: run.Dir, Waits: run.Waits(),
+		Seconds: math.Round(elapsed(run, now)*10) / 10, EndUnseen: run.EndUnseen, Dir: run.Dir, Waits: run.Waits(),
 		Elsewhere: apply.Elsewhere(a.dir, run), retrieved: run.Retrieved,
 	}
 	if me := holder().Name(); apply.KeyLost(a.dir, run, me) {

@@ -50,6 +50,7 @@ func TestRunListSaysWhatIsKnown(t *testing.T) {
 	st := state.New("")
 	for address, run := range map[string]*state.Run{
 		"run.failed":  {Phase: state.Failed, Reason: state.ExitCode, ExitCode: &code},
+		"run.gone":    {Phase: state.Failed, Reason: state.Lost, StartedAt: &past, EndedAt: &now, Seconds: 2649, EndUnseen: true},
 		"run.open":    {Phase: state.Failed, Reason: state.Unanswered, Attempts: []*state.Attempt{{Name: "a", Result: state.AttemptAmbiguous}}},
 		"run.again":   {Phase: state.Preparing, CostUSD: 0.25, Attempts: []*state.Attempt{{Name: "a", Result: state.AttemptSent}}},
 		"run.late":    {Phase: state.Running, Pod: pod()},
@@ -64,7 +65,7 @@ func TestRunListSaysWhatIsKnown(t *testing.T) {
 	if e := a.showRuns(a.runRows(st, false)); e != nil {
 		t.Fatal(e)
 	}
-	for _, want := range []string{`run\.failed +failed \(exit_code 3\)`, `run\.open .* unknown `, `run\.again .* \$0\.25 or more `} {
+	for _, want := range []string{`run\.failed +failed \(exit_code 3\)`, `run\.open .* unknown `, `run\.gone .* at most 44m9s`, `run\.again .* \$0\.25 or more `} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {
 			t.Errorf("no %s in\n%s", want, out.String())
 		}

@@ -101,10 +101,7 @@ func (a *app) localLog(address, path string, run *state.Run, view logsView) erro
 	return a.printLines(f)
 }
 
-// printLog writes lines of a log, cleaned.
-func (a *app) printLog(data []byte) { _ = a.printLines(bytes.NewReader(data)) }
-
-// printLines is printLog for what may be longer than fits in memory.
+// printLines writes lines of a log, cleaned. It may be longer than fits in memory.
 func (a *app) printLines(log io.Reader) error {
 	in := bufio.NewReaderSize(log, 1<<20)
 	for {

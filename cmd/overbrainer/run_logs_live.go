@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +23,7 @@ const (
 	logPatience = 10 * time.Minute
 	logCall     = 30 * time.Second
 	logTail     = 64 << 10
+	logLine     = 1 << 20 // of a line that is not whole, before it is shown
 )
 
 // liveLog shows the log on the pod.
@@ -35,7 +37,7 @@ func (a *app) liveLog(ctx context.Context, in inputs, address string, run *state
 	pod := a.finder(p.st, address, run, func(context.Context) (*project, error) { return p, nil })
 	pod.dial = p.dial // which knows the metrics file
 	f := &logFollower{
-		view: view, show: a.printLog, say: pod.say, wait: sleepFor,
+		view: view, show: a.printLines, say: pod.say, wait: sleepFor,
 		dial: func(ctx context.Context) (apply.Machine, error) {
 			m, err := pod.reach(ctx)
 			if err == nil {
@@ -50,13 +52,17 @@ func (a *app) liveLog(ctx context.Context, in inputs, address string, run *state
 			}
 			return nil, told
 		},
-		rest: func() ([]byte, bool) {
+		rest: func(from int64) (io.ReadCloser, bool) {
 			at := pod.latest(ctx)
 			if !at.Phase.Ended() || !at.Retrieved && at.Pod != nil && !at.Pod.Gone() {
 				return nil, false
 			}
-			data, err := os.ReadFile(a.path(filepath.FromSlash(local)))
-			return data, err == nil
+			log, err := os.Open(a.path(filepath.FromSlash(local)))
+			if err != nil {
+				return nil, false
+			}
+			_, err = log.Seek(from, io.SeekStart)
+			return log, err == nil
 		},
 	}
 	defer f.close()
@@ -68,9 +74,10 @@ func (a *app) liveLog(ctx context.Context, in inputs, address string, run *state
 type logFollower struct {
 	view logsView
 	dial func(context.Context) (apply.Machine, error)
-	// rest gives the whole log from here once the run has ended without us.
-	rest func() ([]byte, bool)
-	show func([]byte)
+	// rest gives the log from an offset on, from here, once the run has ended
+	// without us.
+	rest func(from int64) (io.ReadCloser, bool)
+	show func(io.Reader) error
 	say  func(string)
 	wait func(context.Context, time.Duration) error
 
@@ -99,9 +106,9 @@ func (f *logFollower) run(ctx context.Context) error {
 			return err
 		}
 		f.close()
-		if all, ended := f.rest(); ended {
-			f.show(all[min(int64(len(all)), max(0, f.from.Log-int64(len(f.held)))):])
-			return nil
+		if log, ended := f.rest(max(0, f.from.Log-int64(len(f.held)))); ended {
+			defer log.Close()
+			return f.show(log)
 		}
 		if podOver(err) {
 			return err
@@ -125,10 +132,16 @@ func (f *logFollower) look(ctx context.Context) (done bool, err error) {
 		}
 	}
 	if !f.began && f.view.tail >= 0 {
-		if err := f.skip(ctx); err != nil {
+		poll, err := f.skip(ctx)
+		if err != nil {
 			return false, err
 		}
 		f.began = true
+		if !f.view.follow {
+			err := f.show(bytes.NewReader(f.held))
+			f.tell(poll.State)
+			return true, err
+		}
 	}
 	for {
 		poll, err := f.poll(ctx)
@@ -139,20 +152,27 @@ func (f *logFollower) look(ctx context.Context) (done bool, err error) {
 		done = !poll.More && (poll.State != apply.JobRunning || !f.view.follow)
 		// A line is shown when it is whole.
 		end := bytes.LastIndexByte(f.held, '\n') + 1
-		if done {
+		if done || end == 0 && len(f.held) >= logLine {
 			end = len(f.held)
 		}
-		f.show(f.held[:end])
+		if err := f.show(bytes.NewReader(f.held[:end])); err != nil {
+			return false, err
+		}
 		f.held = append([]byte(nil), f.held[end:]...)
 		if !poll.More {
-			switch poll.State {
-			case apply.JobLost:
-				f.say("the job is not there any more and left no exit code, as when the pod's container is started again")
-			case apply.JobNone:
-				f.say("the pod knows of no job, as when its container is made anew with an empty disk")
-			}
+			f.tell(poll.State)
 			return done, nil
 		}
+	}
+}
+
+// tell says what is odd about a job.
+func (f *logFollower) tell(state apply.JobState) {
+	switch state {
+	case apply.JobLost:
+		f.say("the job is not there any more and left no exit code, as when the pod's container is started again")
+	case apply.JobNone:
+		f.say("the pod knows of no job, as when its container is made anew with an empty disk")
 	}
 }
 
@@ -173,21 +193,20 @@ func (f *logFollower) poll(ctx context.Context) (apply.Poll, error) {
 }
 
 // skip leaves out all but the last lines, reading as much of the log's end as
-// holds them.
-func (f *logFollower) skip(ctx context.Context) error {
+// holds them. That is where it ended as this began: a log that pours would never be
+// read to its end. It gives the last look.
+func (f *logFollower) skip(ctx context.Context) (poll apply.Poll, err error) {
 	for size := int64(max(logTail, 200*f.view.tail)); ; size *= 8 {
 		f.from, f.held = apply.Offsets{Log: -size}, nil
-		for more := true; more; {
-			poll, err := f.poll(ctx)
-			if err != nil {
-				return err
+		for more := true; more && int64(len(f.held)) < size; more = poll.More {
+			if poll, err = f.poll(ctx); err != nil {
+				return poll, err
 			}
-			more = poll.More
 		}
 		whole := f.from.Log <= int64(len(f.held))
 		if whole || bytes.Count(f.held, []byte{'\n'}) > f.view.tail {
 			f.held = append([]byte(nil), lastLines(f.held, f.view.tail)...)
-			return nil
+			return poll, nil
 		}
 	}
 }

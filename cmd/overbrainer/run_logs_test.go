@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -82,8 +83,10 @@ func TestFollowedLog(t *testing.T) {
 					pod.dials++
 					return logMachine{pod: pod}, nil
 				},
-				rest: func() ([]byte, bool) { return []byte(pod.log + "c\nthe end\n"), tt.gone },
-				show: func(b []byte) { got.Write(b) },
+				rest: func(from int64) (io.ReadCloser, bool) {
+					return io.NopCloser(strings.NewReader((pod.log + "c\nthe end\n")[from:])), tt.gone
+				},
+				show: func(r io.Reader) error { _, err := io.Copy(&got, r); return err },
 				say:  func(string) {},
 				wait: func(context.Context, time.Duration) error { return nil },
 			}
@@ -114,12 +117,85 @@ func TestFollowedLogGivesUp(t *testing.T) {
 			}
 			return logMachine{pod: pod}, nil
 		},
-		rest: func() ([]byte, bool) { return nil, false },
-		show: func([]byte) { pod.parts = []string{"cut"} },
+		rest: func(int64) (io.ReadCloser, bool) { return nil, false },
+		show: func(io.Reader) error { pod.parts = []string{"cut"}; return nil },
 		say:  func(string) { said++ },
 		wait: func(_ context.Context, d time.Duration) error { waited += d; return nil },
 	}
 	if err := f.run(t.Context()); err == nil || !strings.Contains(err.Error(), "no route") || said != 1 || waited < logPatience {
 		t.Errorf("%v, said %d times in %s", err, said, waited)
+	}
+}
+
+// pouring is a pod whose log has ten new lines with each look, and a limit of five
+// to what a look brings: it is never read to its end.
+type pouring struct {
+	apply.Machine
+	size, looks int64
+	ends        int64 // the job, after so many looks
+}
+
+func (p *pouring) Close() error { return nil }
+
+func (p *pouring) Poll(_ context.Context, from apply.Offsets) (apply.Poll, error) {
+	const line, limit = "0123456789abcde\n", 64 << 10
+	state := apply.JobRunning
+	if p.looks++; p.looks < p.ends {
+		p.size += 2 * limit
+	} else {
+		state = apply.JobExited
+	}
+	at := from.Log
+	if at < 0 {
+		at = max(0, p.size+at)
+	}
+	next := min(p.size, at+limit)
+	return apply.Poll{
+		State: state, Log: []byte(strings.Repeat(line, int(next-at)/len(line))), Next: apply.Offsets{Log: next}, More: next < p.size,
+	}, nil
+}
+
+// TestPouringLog: the last lines of a log that grows faster than it is read are
+// those of when they were asked for, and all that comes later follows.
+func TestPouringLog(t *testing.T) {
+	for _, follow := range []bool{false, true} {
+		pod := &pouring{size: 1 << 20, ends: 50}
+		shown, largest := int64(0), int64(0)
+		f := &logFollower{
+			view: logsView{follow: follow, tail: 3},
+			dial: func(context.Context) (apply.Machine, error) { return pod, nil },
+			show: func(r io.Reader) error {
+				n, err := io.Copy(io.Discard, r)
+				shown, largest = shown+n, max(largest, n)
+				return err
+			},
+			wait: func(context.Context, time.Duration) error { return nil },
+		}
+		if err := f.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		switch lines := shown / 16; {
+		case !follow && (lines != 3 || pod.looks > 2):
+			t.Errorf("%d lines after %d looks", lines, pod.looks)
+		case follow && shown != pod.size-(1<<20)-2*(64<<10)+3*16:
+			t.Errorf("%d bytes of %d", shown, pod.size)
+		case largest > 128<<10:
+			t.Errorf("%d bytes were held", largest)
+		}
+	}
+}
+
+// TestLongLineIsShown: a line that does not end is not held for ever.
+func TestLongLineIsShown(t *testing.T) {
+	pod := &logPod{parts: []string{strings.Repeat("x", logLine), "y", "\nz"}}
+	var shown []int
+	f := &logFollower{
+		view: logsView{follow: true, tail: -1},
+		dial: func(context.Context) (apply.Machine, error) { return logMachine{pod: pod}, nil },
+		show: func(r io.Reader) error { b, err := io.ReadAll(r); shown = append(shown, len(b)); return err },
+		wait: func(context.Context, time.Duration) error { return nil },
+	}
+	if err := f.run(t.Context()); err != nil || fmt.Sprint(shown) != fmt.Sprint([]int{logLine, 0, 2, 1}) {
+		t.Error(err, shown)
 	}
 }

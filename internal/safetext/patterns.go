@@ -41,16 +41,20 @@ func maskPatterns(s string) string {
 	if len(s) < minSecret {
 		return s
 	}
-	lower := strings.ToLower(s)
-	if containsOne(lower, "rpa_", "rps_", "hf_") {
+	if containsOne(s, "rpa_", "rps_", "hf_") {
 		s = tokenPattern.ReplaceAllString(s, "${1}"+Mask)
 	}
-	if strings.ContainsAny(s, "=:") && containsOne(lower, "key", "token", "secret", "passw") {
-		s = assignPattern.ReplaceAllString(s, "${1}"+Mask)
-		s = maskFields(fieldPattern, s)
-		s = maskFields(lowerPattern, s)
+	if strings.ContainsAny(s, "=:") {
+		if containsOne(s, "KEY", "TOKEN", "SECRET", "PASSWORD") {
+			s = assignPattern.ReplaceAllString(s, "${1}"+Mask)
+			s = maskFields(fieldPattern, s)
+		}
+		if containsAnyCase(s, "passw") ||
+			containsAnyCase(s, "key", "secret", "token") && containsAnyCase(s, "api", "client", "secret", "access", "auth") {
+			s = maskFields(lowerPattern, s)
+		}
 	}
-	if strings.Contains(lower, "bearer") {
+	if containsAnyCase(s, "bearer") {
 		s = bearerPattern.ReplaceAllString(s, "${1}"+Mask)
 	}
 	if len(s) < lineBase64 {
@@ -90,8 +94,32 @@ func containsOne(s string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }
 
+// containsAnyCase is containsOne for words in small letters that may be written in
+// others, without a copy of the text.
+func containsAnyCase(s string, words ...string) bool {
+	var first uint32 // a bit for each letter that one begins with
+	for _, w := range words {
+		first |= 1 << (w[0] - 'a')
+	}
+	for i := range len(s) {
+		letter := (s[i] | 0x20) - 'a'
+		if letter > 'z'-'a' || first&(1<<letter) == 0 {
+			continue
+		}
+		for _, w := range words {
+			if len(s)-i >= len(w) && strings.EqualFold(s[i:i+len(w)], w) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // maskRuns masks long base64 text, in either alphabet, wherever it stands.
 func maskRuns(s string) string {
+	if len(s) < longBase64 {
+		return s
+	}
 	var b strings.Builder
 	done := 0
 	for i := 0; i < len(s); i++ {
@@ -120,13 +148,22 @@ func maskRuns(s string) string {
 // maskLines masks base64 text that is a whole line.
 func maskLines(s string) string {
 	var b strings.Builder
+	at, done := 0, 0
 	for line := range strings.Lines(s) {
 		body := strings.Trim(line, " \t\r\n")
-		if text := strings.TrimSuffix(strings.TrimSuffix(body, "="), "="); len(text) >= lineBase64 && allBase64(text) {
-			line = strings.Replace(line, body, maskMixed(body), 1)
+		text := strings.TrimSuffix(strings.TrimSuffix(body, "="), "=")
+		if len(text) >= lineBase64 && allBase64(text) {
+			from := at + strings.Index(line, body)
+			b.WriteString(s[done:from])
+			b.WriteString(maskMixed(body))
+			done = from + len(body)
 		}
-		b.WriteString(line)
+		at += len(line)
 	}
+	if done == 0 {
+		return s
+	}
+	b.WriteString(s[done:])
 	return b.String()
 }
 

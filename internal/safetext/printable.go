@@ -28,6 +28,9 @@ func Visible(s string) string {
 }
 
 func printable(s string, alone func(*strings.Builder, rune)) string {
+	if isPlain(s) {
+		return s
+	}
 	runes := []rune(s)
 	var b strings.Builder
 	b.Grow(len(s))
@@ -52,6 +55,17 @@ func printable(s string, alone func(*strings.Builder, rune)) string {
 		}
 	}
 	return b.String()
+}
+
+// isPlain reports whether a text is visible ASCII, as most are: then there is
+// nothing to take away.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] > 0x7e {
+			return false
+		}
+	}
+	return true
 }
 
 // isStringControl tells the 8-bit forms of DCS, SOS, OSC, PM and APC.
@@ -117,6 +131,9 @@ func stringLength(s []rune) int {
 // and \r, a tab stays, and other control characters and those that turn the
 // direction of text appear as \u{1b}.
 func OneLine(s string) string {
+	if isPlain(s) {
+		return s
+	}
 	var b strings.Builder
 	b.Grow(len(s))
 	for _, c := range s {

@@ -28,9 +28,13 @@ const (
 // The zero Redactor and a nil one know no secret and apply the patterns only.
 // A Redactor may be used concurrently.
 type Redactor struct {
-	mu      sync.RWMutex
-	exact   []string
+	mu sync.RWMutex
+	// short are the secrets that have no windows; of the others these are all.
+	short   []string
 	windows map[string]struct{}
+	// grams marks three bytes in a row of each window. Most text has none of
+	// them, and is passed over without a look at windows.
+	grams *[1 << gramBits / 8]byte
 	// stripped and bare hold the same for the form without punctuation, which
 	// Reveals looks for.
 	stripped map[string]struct{}
@@ -54,17 +58,17 @@ func (r *Redactor) Add(secrets ...string) {
 		if len(s) < minSecret {
 			continue
 		}
-		r.exact = append(r.exact, s)
+		if len(s) < window {
+			r.short = append(r.short, s)
+		}
 		r.windows = addWindows(r.windows, s)
+		r.addGrams(s)
 		bare := alphanumeric(s)
 		r.stripped = addWindows(r.stripped, bare)
 		if len(bare) >= minSecret && len(bare) < window {
 			r.bare = append(r.bare, bare)
 		}
 	}
-	// The longest first, so that a secret which is a part of another one does
-	// not leave the rest of it behind.
-	sort.SliceStable(r.exact, func(i, j int) bool { return len(r.exact[i]) > len(r.exact[j]) })
 }
 
 func addWindows(set map[string]struct{}, s string) map[string]struct{} {
@@ -80,6 +84,31 @@ func addWindows(set map[string]struct{}, s string) map[string]struct{} {
 	return set
 }
 
+// gram is how many bytes in a row say whether a window may be there.
+const (
+	gram     = 3
+	gramBits = 16
+)
+
+// gramAt gives the mark of the three bytes at a place.
+func gramAt(s string, at int) (i int, bit byte) {
+	h := (uint32(s[at]) | uint32(s[at+1])<<8 | uint32(s[at+2])<<16) * 2654435761 >> (32 - gramBits)
+	return int(h >> 3), 1 << (h & 7)
+}
+
+func (r *Redactor) addGrams(s string) {
+	if len(s) < window {
+		return
+	}
+	if r.grams == nil {
+		r.grams = new([1 << gramBits / 8]byte)
+	}
+	for at := 0; at+gram <= len(s); at++ {
+		i, bit := gramAt(s, at)
+		r.grams[i] |= bit
+	}
+}
+
 // String returns s with every secret replaced by Mask.
 func (r *Redactor) String(s string) string {
 	return maskPatterns(maskKeyBlocks(r.known(s)))
@@ -92,9 +121,6 @@ func (r *Redactor) known(s string) string {
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if len(r.exact) == 0 {
-		return s
-	}
 	hidden := r.spans(s)
 	if len(hidden) == 0 {
 		return s
@@ -116,7 +142,7 @@ type span struct{ from, to int }
 // touch are one.
 func (r *Redactor) spans(s string) []span {
 	var all []span
-	for _, secret := range r.exact {
+	for _, secret := range r.short {
 		for at := 0; ; {
 			i := strings.Index(s[at:], secret)
 			if i < 0 {
@@ -126,12 +152,18 @@ func (r *Redactor) spans(s string) []span {
 			at += i + len(secret)
 		}
 	}
-	if len(r.windows) > 0 {
-		for i := 0; i+window <= len(s); i++ {
-			if _, ok := r.windows[s[i:i+window]]; ok {
-				all = append(all, span{i, i + window})
-			}
+	// A longer one is the sum of its windows.
+	for i := 0; r.grams != nil && i+window <= len(s); {
+		// Three bytes that no secret has: no window holds them.
+		last := i + window - gram
+		if at, bit := gramAt(s, last); r.grams[at]&bit == 0 {
+			i = last + 1
+			continue
 		}
+		if _, ok := r.windows[s[i:i+window]]; ok {
+			all = append(all, span{i, i + window})
+		}
+		i++
 	}
 	if len(all) < 2 {
 		return all

@@ -15,7 +15,7 @@ func (r *Redactor) Reveals(s string) bool {
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if len(r.exact) == 0 {
+	if len(r.short)+len(r.windows) == 0 {
 		return false
 	}
 	for _, form := range []string{s, unescape(s), unescape(unescape(s))} {

@@ -179,8 +179,8 @@ func ownWords(e apply.Event) string {
 	return text
 }
 
-// took is how long a job ran, at most where nobody saw its end.
-func took(seconds float64, unseen bool) string {
+// Took is how long a job ran, at most where nobody saw its end.
+func Took(seconds float64, unseen bool) string {
 	text := Span(time.Duration(seconds * float64(time.Second)))
 	if unseen {
 		return "at most " + text
@@ -192,7 +192,7 @@ func took(seconds float64, unseen bool) string {
 func ended(e apply.Event) string {
 	text := StateWords(e.State, e.Reason, e.ExitCode)
 	if e.Seconds > 0 {
-		text += " after " + took(e.Seconds, e.Unseen)
+		text += " after " + Took(e.Seconds, e.Unseen)
 	}
 	if e.SpentUSD > 0 {
 		counted := ""

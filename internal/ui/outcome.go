@@ -25,7 +25,7 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		if r.Detached {
 			what = "goes on"
 		}
-		t.Add(r.Address, what, took(r.Seconds, r.Unseen), CostOf(r), ResultsAt(r))
+		t.Add(r.Address, what, Took(r.Seconds, r.Unseen), CostOf(r), ResultsAt(r))
 	}
 	if len(t.Rows) > 0 {
 		p.line()
