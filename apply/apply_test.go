@@ -96,7 +96,7 @@ func TestWalk(t *testing.T) {
 		message string
 	}{
 		{name: "both without capacity", faults: []providertest.Fault{fail(providers.Capacity, -1)},
-			results: []state.AttemptResult{state.AttemptUnavailable, state.AttemptUnavailable}, phase: state.Failed, reason: state.NoCapacity, class: NothingRentable, message: "could be placed"},
+			results: []state.AttemptResult{state.AttemptUnavailable, state.AttemptUnavailable}, phase: state.Failed, reason: state.NoCapacity, class: NothingRentable, message: "nothing could be placed: NVIDIA A40, NVIDIA L40S: "},
 		{name: "first without capacity", faults: []providertest.Fault{fail(providers.Capacity, 1)},
 			results: []state.AttemptResult{state.AttemptUnavailable, state.AttemptCreated}, phase: state.Succeeded, class: OK, made: 1},
 		{name: "no credits", faults: []providertest.Fault{fail(providers.NoCredits, -1)},

@@ -12,7 +12,7 @@ import (
 // is worth keeping above them. Their time passes also while nothing happens. look
 // is asked before each drawing: a terminal changes its size.
 func LiveEvents(w io.Writer, look func() Look) Events {
-	return &live{w: w, ask: look, rows: map[string]*row{}}
+	return &live{w: w, ask: look, rows: map[string]*row{}, told: echoes{}}
 }
 
 type live struct {
@@ -21,6 +21,7 @@ type live struct {
 	ask   func() Look
 	look  Look // as it was asked for last
 	rows  map[string]*row
+	told  echoes
 	shown int      // rows that are on the screen
 	drawn []string // their lines, below the kept ones
 	last  time.Time
@@ -94,6 +95,7 @@ func (v *live) Event(e apply.Event) {
 		go v.tick(v.stop)
 	}
 	v.at, v.heard, v.look = e.Time, time.Now(), v.ask()
+	v.told.shorten(&e)
 	keep := v.keep(e)
 	if len(keep) == 0 && e.Time.Sub(v.last) < redraw && v.shown == len(v.rows) {
 		return

@@ -31,7 +31,19 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		p.line()
 		p.err = t.Write(w, look)
 	}
+	var messages Alike
 	for _, r := range o.Runs {
+		messages.Add(r.Address, endMessage(r))
+	}
+	told := map[string]bool{"": true}
+	for _, r := range o.Runs {
+		if text := endMessage(r); !told[text] {
+			told[text] = true
+			p.line()
+			for _, line := range Wrap(messages.Names(text)+": "+text, look.Columns()) {
+				p.line(line)
+			}
+		}
 		p.tail(r, look)
 	}
 	for _, s := range o.Skipped {
@@ -102,18 +114,16 @@ func ResultsAt(r apply.RunOutcome) string {
 	return r.Dir
 }
 
+// endMessage says how a run ended that did not succeed, without its address.
+func endMessage(r apply.RunOutcome) string {
+	if r.State == "succeeded" {
+		return ""
+	}
+	return strings.TrimPrefix(clean(r.Message), clean(r.Address)+": ")
+}
+
 // tail shows the last lines of a failed job's log.
 func (p *printer) tail(r apply.RunOutcome, look Look) {
-	if r.Message != "" && r.State != "succeeded" {
-		text := clean(r.Message)
-		if !strings.HasPrefix(text, r.Address+":") {
-			text = clean(r.Address) + ": " + text
-		}
-		p.line()
-		for _, line := range Wrap(text, look.Columns()) {
-			p.line(line)
-		}
-	}
 	if len(r.Tail) == 0 {
 		return
 	}
