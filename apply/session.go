@@ -37,8 +37,8 @@ type session struct {
 	done       map[string]RunResult
 	// atStart is the state before the steps of a plan; nil where there is none.
 	atStart *state.State
-	// running names what goes on without us, for a sudden end.
-	running map[string]string
+	// running are the runs that would go on, or do, when the command ends.
+	running map[string]parting
 	looks   map[string]*looks // by provider
 	lists   map[string]*lists // by provider
 }
@@ -63,7 +63,7 @@ func (e *Engine) open(ctx context.Context, operation string, lockTimeout time.Du
 	s := &session{
 		Engine: &engine, ctx: ctx, operation: operation, lockTimeout: lockTimeout,
 		stop: make(chan struct{}), abandon: make(chan struct{}), ended: make(chan struct{}),
-		skews: map[string]time.Duration{}, skewWarned: map[string]bool{}, running: map[string]string{},
+		skews: map[string]time.Duration{}, skewWarned: map[string]bool{}, running: map[string]parting{},
 		looks: map[string]*looks{}, lists: map[string]*lists{},
 	}
 	s.claims = newClaimSet(s)

@@ -220,6 +220,9 @@ func (v *live) keep(e apply.Event) []string {
 		return v.whole(name, red, sentence(e))
 	case apply.EventSkipped, apply.EventDetached:
 		delete(v.rows, e.Address)
+		if v.runs.planned > few {
+			return nil // they are counted, and told at the end
+		}
 		return v.whole(name, magenta, sentence(e))
 	case apply.EventWarning:
 		return v.whole(name, magenta, sentence(e))

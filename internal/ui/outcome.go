@@ -46,12 +46,13 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		}
 		p.tail(r, look)
 	}
-	for _, s := range o.Skipped {
-		p.told(look, magenta, "skipped", " "+clean(s.Address)+": "+clean(s.Because)+" failed")
-	}
-	for _, s := range o.Waiting {
-		p.told(look, magenta, "waiting", " "+clean(s.Address)+": for "+clean(s.Because))
-	}
+	p.notBegun(look, "skipped", o.Skipped, func(because string) string {
+		if because == apply.TheInterrupt {
+			return "not begun before " + because
+		}
+		return because + " failed"
+	})
+	p.notBegun(look, "waiting", o.Waiting, func(because string) string { return "for " + because })
 	for _, c := range o.Checks {
 		if c.Status != "pass" {
 			p.told(look, red, "check "+clean(c.Name)+": "+c.Status, " ("+clean(c.Where)+") "+clean(c.Message))
@@ -75,6 +76,17 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		p.err = Outputs(w, o.Outputs)
 	}
 	return p.err
+}
+
+// notBegun tells which steps were not begun and why, together where that is the same.
+func (p *printer) notBegun(look Look, title string, steps []apply.Skipped, why func(because string) string) {
+	var alike Alike
+	for _, s := range steps {
+		alike.Add(s.Address, why(clean(s.Because)))
+	}
+	for _, text := range alike.Texts {
+		p.told(look, magenta, title, " "+alike.Names(text)+": "+text)
+	}
 }
 
 // StateWords is how a run stands, and why: "failed (exit_code 3)".
