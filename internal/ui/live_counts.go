@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/overbrainer/overbrainer/apply"
 	"github.com/overbrainer/overbrainer/internal/money"
@@ -23,9 +24,15 @@ var (
 
 // counts are the runs of an execution.
 type counts struct {
-	planned int                // how many there are to be
-	ended   map[string]string  // one of ends, by address
-	spent   map[string]float64 // by run ID
+	planned int                 // how many there are to be
+	ended   map[string]string   // one of ends, by address
+	spent   map[string]spending // by run ID
+}
+
+// spending is what a run had cost at a moment, and what an hour of it costs since.
+type spending struct {
+	usd, hourly float64
+	at          time.Time
 }
 
 // take notes what an event says of a run.
@@ -34,10 +41,10 @@ func (c *counts) take(e apply.Event) {
 		return
 	}
 	if c.ended == nil {
-		c.ended, c.spent = map[string]string{}, map[string]float64{}
+		c.ended, c.spent = map[string]string{}, map[string]spending{}
 	}
 	if e.RunID != "" && e.SpentUSD > 0 {
-		c.spent[e.RunID] = e.SpentUSD
+		c.spent[e.RunID] = spending{e.SpentUSD, e.RateUSD, e.Time}
 	}
 	switch {
 	case e.Kind == apply.EventEnded && e.State == "succeeded":
@@ -53,9 +60,9 @@ func (c *counts) take(e apply.Event) {
 	}
 }
 
-// text says how many runs there are in each phase, and what they have cost; "" where
-// they are few.
-func (c *counts) text(rows map[string]*row) string {
+// text says how many runs there are in each phase, and what they have cost by now; ""
+// where they are few.
+func (c *counts) text(rows map[string]*row, now time.Time) string {
 	if c.planned <= few {
 		return ""
 	}
@@ -84,8 +91,8 @@ func (c *counts) text(rows map[string]*row) string {
 		}
 	}
 	spent := 0.0
-	for _, usd := range c.spent {
-		spent += usd
+	for _, s := range c.spent {
+		spent += s.usd + s.hourly*max(0, now.Sub(s.at).Hours())
 	}
 	return fmt.Sprintf("%d runs: %s, about %s so far", total, strings.Join(parts, ", "), money.USD(spent))
 }

@@ -37,7 +37,8 @@ func TestLiveCountsManyRuns(t *testing.T) {
 	send(19, apply.EventSkipped, "", "")
 	send(20, apply.EventDetached, "", "")
 	v.keep(apply.Event{Time: at, Kind: apply.EventCreated, Address: "volume.cache", Phase: "placing"})
-	const want = "60 runs: 10 not begun, 12 booting, 17 training, 3 retrieving, 15 done, 1 failed, 1 skipped, 1 left running, about $1.00 so far"
+	v.keep(apply.Event{Time: at.Add(-time.Minute), Kind: apply.EventProgress, Address: "run.x[48]", RunID: "48", SpentUSD: 0.02, RateUSD: 15}) // two minutes ago
+	const want = "60 runs: 10 not begun, 12 booting, 17 training, 3 retrieving, 15 done, 1 failed, 1 skipped, 1 left running, about $1.50 so far"
 	got := texts(v.screen(at.Add(time.Minute)))
 	if len(got) != 11 || strings.Join(got[9:], " ") != want {
 		t.Errorf("%d lines: %q", len(got), got)

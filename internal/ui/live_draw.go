@@ -71,7 +71,7 @@ func (v *live) screen(now time.Time) []drawing {
 	var whole, short, below []drawing
 	var rows []*row
 	most := v.look.rows()
-	if text := v.runs.text(v.rows); text != "" {
+	if text := v.runs.text(v.rows, now); text != "" {
 		for _, line := range Wrap(text, v.room()) {
 			below = append(below, drawing{text: cut(line, v.room())})
 		}
