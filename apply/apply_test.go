@@ -96,7 +96,7 @@ func TestWalk(t *testing.T) {
 		message string
 	}{
 		{name: "both without capacity", faults: []providertest.Fault{fail(providers.Capacity, -1)},
-			results: []state.AttemptResult{state.AttemptUnavailable, state.AttemptUnavailable}, phase: state.Failed, reason: state.NoCapacity, class: NothingRentable, message: "could be placed"},
+			results: []state.AttemptResult{state.AttemptUnavailable, state.AttemptUnavailable}, phase: state.Failed, reason: state.NoCapacity, class: NothingRentable, message: "nothing could be placed: NVIDIA A40, NVIDIA L40S: "},
 		{name: "first without capacity", faults: []providertest.Fault{fail(providers.Capacity, 1)},
 			results: []state.AttemptResult{state.AttemptUnavailable, state.AttemptCreated}, phase: state.Succeeded, class: OK, made: 1},
 		{name: "no credits", faults: []providertest.Fault{fail(providers.NoCredits, -1)},
@@ -374,6 +374,21 @@ func TestDestroy(t *testing.T) {
 			}
 			if len(out.Left) == 0 || out.Left[0].Fix != way {
 				t.Errorf("left: %+v", out.Left)
+			}
+			attached, err := w.engine().Attach(t.Context(), "run.train", Options{})
+			var same *Error
+			if err != nil || !errors.As(attached.Runs[0].Err, &same) || same.Hint != e.Hint || same.Message != e.Message {
+				t.Errorf("attach says %+v, destroy %+v", same, e)
+			}
+			for _, test := range []struct{ source, holder, begins string }{
+				{"derived", "bob@there", "set OVERBRAINER_KEY to the value that the run was started with by bob@there; " + way},
+				{"file", "bob@there", "go on there; " + way},
+				{"file", "ann@here", "unset OVERBRAINER_KEY; " + way},
+			} {
+				other := &state.Run{KeySource: test.source, Holder: test.holder}
+				if hint := WithoutKey("run.train", other, "ann@here", ErrOtherKey); !strings.HasPrefix(hint, test.begins) {
+					t.Errorf("%q does not begin with %q", hint, test.begins)
+				}
 			}
 			if words := WhoHasKey(run, "bob@there"); words != "ann@here holds it" {
 				t.Errorf("elsewhere: %s", words)

@@ -54,7 +54,7 @@ func (e *Engine) onRun(ctx context.Context, operation, name string, opt Options,
 		s.outcome.Runs = append(s.outcome.Runs, out)
 		s.outcome.Interrupted = s.outcome.Interrupted || out.Class == Interrupt
 		s.mu.Unlock()
-		return s.outcome.settled(), nil
+		return s.settled(), nil
 	})
 }
 

@@ -117,8 +117,8 @@ func purseFor(st *state.State, run *state.Run, rate float64, t Timing) (purse, e
 		p.reserve = math.Min(worst, left)
 		if least := t.Nominal(t.MinCapTime); worst > left+hair && left < rate*least.Hours() {
 			spending := st.Spending(b.Cap, run.ID)
-			return p, failf("budget", "%s allows %s in all (%s): %s is spent and %s reserved for other runs, which leaves %s. That buys %.0f minutes of a pod at %s an hour; a run that may cost more than is left, here %s, does not start for less than %.0f minutes",
-				b.Cap, money.USD(b.MaxTotalUSD), b.Where, money.USD(spending.SpentUSD+run.CostUSD), money.USD(spending.ReservedUSD), money.USD(left), left/rate*60, money.Price(rate), sumWords(worst), least.Minutes())
+			return p, failf("budget", "%s allows %s in all (%s): %s is spent and %s reserved for other runs, which leaves %s. That buys %s of a pod at %s an hour; a run that may cost more than is left, here %s, does not start for less than %s",
+				b.Cap, money.USD(b.MaxTotalUSD), b.Where, money.USD(spending.SpentUSD+run.CostUSD), money.USD(spending.ReservedUSD), money.USD(left), plan.Minutes(left/rate), money.Price(rate), sumWords(worst), plan.Minutes(least.Hours()))
 		}
 		if !math.IsInf(worst, 1) {
 			p.usd = math.Min(p.usd, p.reserve)
@@ -198,8 +198,9 @@ func (r *runner) shortCap(p purse) {
 	if math.IsInf(p.usd, 1) || p.rate <= 0 {
 		return
 	}
-	if least := p.rate * r.t.Nominal(r.t.MinCapTime).Hours(); p.usd < least {
-		r.warnf("the money buys only %.0f min of this pod; %s would buy %.0f", p.usd/p.rate*60, money.USD(least), r.t.Nominal(r.t.MinCapTime).Minutes())
+	hours := r.t.Nominal(r.t.MinCapTime).Hours()
+	if least := p.rate * hours; p.usd < least {
+		r.warnf("the money buys only %s of this pod; %s would buy %s", plan.Minutes(p.usd/p.rate), money.USD(least), plan.Minutes(hours))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -303,13 +304,7 @@ func missedWords(globs, others []string) string {
 }
 
 // someOf names the first of many.
-func someOf(all []string) string {
-	const most = 10
-	if len(all) <= most {
-		return strings.Join(all, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), len(all)-most)
-}
+func someOf(all []string) string { return plan.List(all, 10) }
 
 func podID(run *state.Run) string {
 	if run.Pod == nil {

@@ -26,7 +26,7 @@ func (r *runner) create(offer plan.Offer, again bool) (attempt string, pod provi
 		r.emit(Event{Kind: EventCreating, Phase: "placing", GPUType: offer.GPUType, RateUSD: r.offerRate(offer),
 			Message: fmt.Sprintf("asking for %s %s", offer.GPUType, r.offerHour(offer))})
 	}
-	r.s.noteRunning(r.address, fmt.Sprintf("%s: a pod with %s %s was asked for and may exist or come to be; overbrainer apply goes on with it, overbrainer destroy ends it, and by itself it ends boot_grace = %s after its start", r.address, offer.GPUType, r.offerHour(offer), spanWords(r.run.Bounds.BootGraceS)))
+	r.noteRunning(noJobYet, r.offerRate(offer), fmt.Sprintf("%s: a pod with %s %s was asked for and may exist or come to be; overbrainer apply goes on with it, overbrainer destroy ends it, and by itself it ends boot_grace = %s after its start", r.address, offer.GPUType, r.offerHour(offer), spanWords(r.run.Bounds.BootGraceS)))
 	ctx, cancel := r.s.effect(r.t.CreateLimit)
 	pod, err = r.rented.Provider.CreatePod(ctx, request)
 	cancel()
@@ -187,7 +187,7 @@ func (r *runner) keep(attempt string, pod providers.Pod, result state.AttemptRes
 		}
 		return err
 	}
-	r.s.noteRunning(r.address, fmt.Sprintf("%s: pod %s is there, %s, and no job runs on it yet; overbrainer apply goes on with it, overbrainer destroy ends it, and by itself it ends boot_grace = %s after its start",
+	r.noteRunning(noJobYet, record.HourUSD(), fmt.Sprintf("%s: pod %s is there, %s, and no job runs on it yet; overbrainer apply goes on with it, overbrainer destroy ends it, and by itself it ends boot_grace = %s after its start",
 		r.address, pod.ID, podHour(record), spanWords(r.run.Bounds.BootGraceS)))
 	r.emit(Event{Kind: EventCreated, Phase: "booting", PodID: pod.ID, GPUType: record.GPUType, DataCenter: record.DataCenter,
 		Message: fmt.Sprintf("pod %s, %s %s", pod.ID, record.GPUType, podHour(record))})

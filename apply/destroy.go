@@ -249,10 +249,6 @@ func (r *runner) destroy(rules destroyRules) error {
 	}
 	if !rules.discard {
 		if err := r.rescue(); err != nil {
-			var e *Error
-			if errors.As(err, &e) && e.Code == "not_our_key" {
-				e.Hint = withoutResults(r.address) + " ends it, with what its job has written"
-			}
 			return err
 		}
 	}

@@ -145,11 +145,7 @@ func (r *runner) noteLateSeen() {
 
 // detached leaves a job that goes on.
 func (r *runner) detached(interrupted bool) RunOutcome {
-	text := r.whereItRuns()
-	if r.run.Phase.Ended() && r.run.Pod != nil {
-		text = fmt.Sprintf("%s has ended (%s) and its results wait on pod %s, %s, for %s after the end; fetch them: overbrainer apply",
-			r.address, r.run.Phase, r.run.Pod.ID, podHour(r.run.Pod), spanWords(r.run.Bounds.RetrieveGrace))
-	}
+	text := r.leave()
 	r.closeMachine()
 	r.stopLogs()
 	out := r.outcome()
@@ -158,7 +154,6 @@ func (r *runner) detached(interrupted bool) RunOutcome {
 	if interrupted {
 		out.Class = Interrupt
 	}
-	r.s.say(text)
 	r.emit(Event{Kind: EventDetached, Message: text})
 	return out
 }

@@ -80,7 +80,7 @@ func (s *session) apply(p *plan.Plan, opt Options) (Outcome, error) {
 	}
 	s.walkGraph(p)
 	s.conclude(p)
-	return s.outcome.settled(), nil
+	return s.settled(), nil
 }
 
 // begin checks that the plan is for this state and that the state can be

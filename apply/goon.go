@@ -2,6 +2,7 @@ package apply
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
@@ -69,24 +70,13 @@ func (r *runner) takeKey() error {
 
 // notOurKey is the error of a run that only another machine can go on with.
 func (r *runner) notOurKey(err error) error {
+	me := r.s.Who.Name()
+	e := failf("not_our_key", "the private key of run %s is not here, so its pod %s cannot be reached; %s", r.run.ID, podID(r.run), WhoHasKey(r.run, me))
 	if errors.Is(err, ErrOtherKey) {
-		e := failf("not_our_key", "%s, so its pod %s is not asked", err, podID(r.run)).at(r.address).id(podID(r.run))
-		if e.Hint = "go on there, or unset OVERBRAINER_KEY where that file is"; r.run.KeySource == "derived" {
-			e.Hint = "set it to the value that the machine of " + r.run.Holder + " has"
-		}
-		return e
+		e.Message = fmt.Sprintf("%s, so its pod %s is not asked", err, podID(r.run))
 	}
-	e := failf("not_our_key", "the private key of run %s is not here, so its pod %s cannot be reached; %s", r.run.ID, podID(r.run), WhoHasKey(r.run, r.s.Who.Name())).
-		at(r.address).id(podID(r.run))
-	if r.run.KeySource == "derived" {
-		e.Hint = "set OVERBRAINER_KEY to the value that the run was started with"
-	} else {
-		e.Hint = "overbrainer pod rm " + r.run.ID + " -force deletes the pod with its results; with OVERBRAINER_KEY later runs have no key in a file"
-		if r.run.Holder != r.s.Who.Name() {
-			e.Hint = "go on there; " + e.Hint
-		}
-	}
-	return e
+	e.Hint = WithoutKey(r.address, r.run, me, err)
+	return e.at(r.address).id(podID(r.run))
 }
 
 // goOnBooting waits for a pod that was left while it was getting ready.

@@ -143,7 +143,11 @@ func (g *graph) skip(n *node, because string) {
 	g.s.mu.Lock()
 	g.s.outcome.Skipped = append(g.s.outcome.Skipped, Skipped{Address: n.step.Address, Because: because})
 	g.s.mu.Unlock()
-	g.s.emit(Event{Kind: EventSkipped, Address: n.step.Address, Message: "skipped, because " + because + " failed"})
+	text := "skipped, because " + because + " failed"
+	if because == TheInterrupt {
+		text = "not begun before " + because
+	}
+	g.s.emit(Event{Kind: EventSkipped, Address: n.step.Address, Message: text})
 }
 
 func (g *graph) wait(n *node, for_ string) {
@@ -162,7 +166,7 @@ func (g *graph) perform(n *node) {
 	if s.interrupted() && step.Action != plan.Destroy {
 		s.noteInterrupted()
 		n.failed = step.Address
-		g.skip(n, "the interrupt")
+		g.skip(n, TheInterrupt)
 		return
 	}
 	var err error

@@ -70,9 +70,7 @@ func (s *session) abandoned() Outcome {
 	out := s.outcome.clone()
 	out.Interrupted = true
 	out.Class = Interrupt
-	for _, addr := range sortedKeys(s.running) {
-		out.Messages = append(out.Messages, s.running[addr])
-	}
+	out.Messages = append(out.Messages, partings(s.running, func(parting) bool { return true })...)
 	return out
 }
 

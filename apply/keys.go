@@ -47,6 +47,21 @@ func WhoHasKey(run *state.Run, me string) string {
 	return fmt.Sprintf("it was made on this machine, in %s, and is not there any more", run.Dir)
 }
 
+// WithoutKey is what to do about a run at an address whose private key is not here,
+// on the machine of me, for why: how to go on with it, and what ends its pod.
+func WithoutKey(address string, run *state.Run, me string, why error) string {
+	ends := withoutResults(address) + " ends it, with what its job has written"
+	switch {
+	case run.KeySource == DerivedKeys{}.Kind():
+		return "set OVERBRAINER_KEY to the value that the run was started with by " + run.Holder + "; " + ends
+	case run.Holder != me:
+		return "go on there; " + ends
+	case errors.Is(why, ErrOtherKey):
+		return "unset OVERBRAINER_KEY; " + ends
+	}
+	return ends + "; with OVERBRAINER_KEY later runs have no key in a file"
+}
+
 // KeyLost reports whether a run's private key was made on this machine, into a file
 // that is not there any more, while its pod may want to be asked.
 func KeyLost(project string, run *state.Run, me string) bool {

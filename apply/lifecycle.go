@@ -157,7 +157,7 @@ func (r *runner) ready() RunOutcome {
 
 // running follows a job that runs.
 func (r *runner) running() RunOutcome {
-	r.s.noteRunning(r.address, r.whereItRuns())
+	r.noteRunning(jobRuns, rateOf(r.run.Pod), r.whereItRuns())
 	if r.run.Bounds.KeepPodS < 0 {
 		r.warnf("the pod stays after the job's end %s, %s", r.keptWords(), podHour(r.run.Pod))
 	}

@@ -64,8 +64,11 @@ type RunOutcome struct {
 // Skipped is a step that was not begun.
 type Skipped struct {
 	Address string
-	Because string // an address
+	Because string // an address, or TheInterrupt
 }
+
+// TheInterrupt is why a step was not begun that came after it.
+const TheInterrupt = "the interrupt"
 
 // Left is something that still exists and may bill.
 type Left struct {

@@ -10,8 +10,6 @@ import (
 // refusal is why an offer gave no pod when it was asked for last.
 type refusal struct{ offer, why string }
 
-func (r refusal) String() string { return r.offer + ": " + strings.TrimSuffix(r.why, ".") }
-
 // candidate names an offer and where it was asked for.
 func candidate(offer plan.Offer) string {
 	if len(offer.DataCenters) == 0 {
@@ -37,11 +35,18 @@ func (w *placement) refused(offer plan.Offer, why, answer string) {
 	}
 }
 
-// reasons says why each offer gave no pod.
+// reasons says why each offer gave no pod: each reason once, behind its offers.
 func (w *placement) reasons() string {
-	var parts []string
+	var whys []string
+	offers := map[string][]string{}
 	for _, r := range w.refusals {
-		parts = append(parts, r.String())
+		if offers[r.why] == nil {
+			whys = append(whys, r.why)
+		}
+		offers[r.why] = append(offers[r.why], r.offer)
 	}
-	return strings.Join(parts, "; ")
+	for i, why := range whys {
+		whys[i] = strings.Join(offers[why], ", ") + ": " + strings.TrimSuffix(why, ".")
+	}
+	return strings.Join(whys, "; ")
 }

@@ -414,7 +414,7 @@ func TestAnEmptyCapHoldsOnlyWhatBegins(t *testing.T) {
 		if out.Class != Failure || len(out.Runs) != 2 || CodeOf(out.Runs[1].Err) != "budget" || w.run("run.b") != nil {
 			t.Errorf("class %d, %+v, %+v", out.Class, out.Runs, w.run("run.b"))
 		}
-		if text := out.Runs[1].Err.Error(); !strings.Contains(text, "which leaves $0.00. That buys 0 minutes") || !strings.Contains(text, "here $0.40, does not start for less than 30 minutes") {
+		if text := out.Runs[1].Err.Error(); !strings.Contains(text, "which leaves $0.00. That buys 0 min of a pod") || !strings.Contains(text, "here $0.40, does not start for less than 30 min") {
 			t.Error(text)
 		}
 		w.clean()
@@ -493,5 +493,19 @@ func TestDearerNow(t *testing.T) {
 		if out.Class != Failure || len(w.mem.Creates()) != 1 {
 			t.Errorf("class %d: %v", out.Class, out.Runs[0].Err)
 		}
+	})
+}
+
+// TestAShortCapIsToldToTheSecond: whoever sets it plans with what it says.
+func TestAShortCapIsToldToTheSecond(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		s := spec()
+		rate := *offersFor(s)[0].PriceUSD + s.Target.DiskHourly()
+		s.Cap.MaxCostUSD = rate * (7*time.Minute + 50*time.Second).Hours()
+		w.apply(oneRun(s), Options{})
+		if !w.said(EventWarning, "the money buys only 7 min 50 s of this pod; ") || !w.said(EventWarning, " would buy 30 min") {
+			t.Errorf("%+v", w.events)
+		}
+		w.clean()
 	})
 }

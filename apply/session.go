@@ -39,8 +39,8 @@ type session struct {
 	done       map[string]RunResult
 	// atStart is the state before the steps of a plan; nil where there is none.
 	atStart *state.State
-	// running names what goes on without us, for a sudden end.
-	running map[string]string
+	// running are the runs that would go on, or do, when the command ends.
+	running map[string]parting
 	looks   map[string]*looks // by provider
 	// What is read of an account, by provider, and of a catalog, by scope.
 	pods     map[string]*shared[[]providers.Pod]
@@ -69,7 +69,7 @@ func (e *Engine) open(ctx context.Context, operation string, lockTimeout time.Du
 	s := &session{
 		Engine: &engine, ctx: ctx, operation: operation, lockTimeout: lockTimeout,
 		stop: make(chan struct{}), abandon: make(chan struct{}), ended: make(chan struct{}),
-		skews: map[string]time.Duration{}, skewWarned: map[string]bool{}, running: map[string]string{},
+		skews: map[string]time.Duration{}, skewWarned: map[string]bool{}, running: map[string]parting{},
 		looks: map[string]*looks{}, pods: map[string]*shared[[]providers.Pod]{},
 		secrets: map[string]*shared[[]providers.Secret]{}, catalogs: map[string]*shared[providers.Catalog]{},
 		uploads: map[*plan.Upload]weak.Pointer[uploads]{},

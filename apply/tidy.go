@@ -116,17 +116,3 @@ func (s *session) say(text string) {
 	defer s.mu.Unlock()
 	s.outcome.Messages = append(s.outcome.Messages, s.Redactor.String(text))
 }
-
-// noteRunning keeps what to say of a run should the command end suddenly.
-func (s *session) noteRunning(address, text string) {
-	text = s.Redactor.String(text) // takes longer than others should wait
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running[address] = text
-}
-
-func (s *session) forgetRunning(address string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.running, address)
-}

@@ -23,12 +23,12 @@ func (p *program) table() map[string]function.Function {
 		"strrev": stdlib.ReverseFunc, "substr": stdlib.SubstrFunc, "title": stdlib.TitleFunc, "trim": stdlib.TrimFunc,
 		"trimprefix": stdlib.TrimPrefixFunc, "trimsuffix": stdlib.TrimSuffixFunc, "trimspace": stdlib.TrimSpaceFunc,
 
-		"chunklist": stdlib.ChunklistFunc, "coalesce": coalesceFunc, "coalescelist": stdlib.CoalesceListFunc,
+		"chunklist": taking(stdlib.ChunklistFunc), "coalesce": coalesceFunc, "coalescelist": stdlib.CoalesceListFunc,
 		"compact": stdlib.CompactFunc, "concat": stdlib.ConcatFunc, "contains": stdlib.ContainsFunc,
-		"distinct": stdlib.DistinctFunc, "element": stdlib.ElementFunc, "flatten": stdlib.FlattenFunc,
+		"distinct": taking(distinctFunc), "element": stdlib.ElementFunc, "flatten": stdlib.FlattenFunc,
 		"keys": stdlib.KeysFunc, "length": lengthFunc, "lookup": lookupFunc, "merge": stdlib.MergeFunc,
-		"range": stdlib.RangeFunc, "reverse": stdlib.ReverseListFunc, "setintersection": stdlib.SetIntersectionFunc,
-		"setproduct": stdlib.SetProductFunc, "setsubtract": stdlib.SetSubtractFunc, "setunion": stdlib.SetUnionFunc,
+		"range": stdlib.RangeFunc, "reverse": stdlib.ReverseListFunc, "setintersection": taking(stdlib.SetIntersectionFunc),
+		"setproduct": stdlib.SetProductFunc, "setsubtract": taking(stdlib.SetSubtractFunc), "setunion": taking(stdlib.SetUnionFunc),
 		"slice": stdlib.SliceFunc, "sort": stdlib.SortFunc, "values": stdlib.ValuesFunc, "zipmap": stdlib.ZipmapFunc,
 
 		"csvdecode": stdlib.CSVDecodeFunc, "jsondecode": stdlib.JSONDecodeFunc, "jsonencode": stdlib.JSONEncodeFunc,
@@ -37,8 +37,8 @@ func (p *program) table() map[string]function.Function {
 		"formatdate": stdlib.FormatDateFunc, "timeadd": stdlib.TimeAddFunc,
 
 		"tostring": stdlib.MakeToFunc(cty.String), "tonumber": stdlib.MakeToFunc(cty.Number),
-		"tobool": stdlib.MakeToFunc(cty.Bool), "toset": stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType)),
-		"tolist": stdlib.MakeToFunc(cty.List(cty.DynamicPseudoType)), "tomap": stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType)),
+		"tobool": stdlib.MakeToFunc(cty.Bool), "toset": taking(stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType))),
+		"tolist": taking(stdlib.MakeToFunc(cty.List(cty.DynamicPseudoType))), "tomap": stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType)),
 
 		"try": tryFunc, "can": canFunc,
 		"sensitive": sensitiveFunc, "nonsensitive": nonsensitiveFunc, "issensitive": issensitiveFunc,

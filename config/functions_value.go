@@ -167,7 +167,7 @@ func collectionFunctions() map[string]function.Function {
 				return cty.NilVal, errors.New("the list does not hold the value")
 			},
 		}),
-		"matchkeys": matchkeysFunc,
+		"matchkeys": taking(matchkeysFunc),
 		"transpose": transposeFunc,
 	}
 }
@@ -201,8 +201,19 @@ var matchkeysFunc = function.New(&function.Spec{
 		if len(values) != len(keys) {
 			return cty.NilVal, errors.New("values and keys must have the same length")
 		}
+		wanted, all := map[any]bool{}, true
+		for _, s := range search {
+			key, ok := plainKey(s)
+			wanted[key], all = true, all && ok
+		}
 		var out []cty.Value
 		for i, k := range keys {
+			if key, ok := plainKey(k); ok && all {
+				if wanted[key] {
+					out = append(out, values[i])
+				}
+				continue
+			}
 			for _, s := range search {
 				if eq := k.Equals(s); eq.IsKnown() && eq.True() {
 					out = append(out, values[i])

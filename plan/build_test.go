@@ -437,10 +437,11 @@ func TestShortBounds(t *testing.T) {
 		name, cap, block string
 		says             []string // "": no warning
 	}{
-		{"hours", "max_hours = 0.2", "", []string{"max_hours leaves little time for target.gpu", "max_hours = 0.2 is 12 minutes from the pod's creation, the time to boot included."}},
-		{"hours with snapshot", "max_hours = 0.2", snapshot, []string{"max_hours leaves little time", "The job is asked to save itself after 9 of them."}},
-		{"money", "max_hours = 1\nmax_cost_usd = 0.0814", "", []string{"max_cost_usd buys little for target.gpu", "buys 12 minutes"}},
-		{"money with snapshot", "max_hours = 1\nmax_cost_usd = 0.0814", snapshot, []string{"max_cost_usd buys little", "The job is asked to save itself after 9 of them."}},
+		{"hours", "max_hours = 0.2", "", []string{"max_hours leaves little time for target.gpu", "max_hours = 0.2 is 12 min from the pod's creation, the time to boot included."}},
+		{"hours with snapshot", "max_hours = 0.2", snapshot, []string{"max_hours leaves little time", "The job is asked to save itself after 9 min."}},
+		{"money", "max_hours = 1\nmax_cost_usd = 0.0814", "", []string{"max_cost_usd buys little for target.gpu", "buys 12 min at"}},
+		{"money with snapshot", "max_hours = 1\nmax_cost_usd = 0.0814", snapshot, []string{"max_cost_usd buys little", "The job is asked to save itself after 9 min."}},
+		{"odd money", "max_hours = 1\nmax_cost_usd = 0.0531", snapshot, []string{"buys 7 min 50 s at $0.407 an hour", "The job is asked to save itself after 5 min 52 s."}},
 		{"enough", "max_hours = 0.5\nmax_cost_usd = 0.3", snapshot, nil},
 	}
 	for _, tt := range tests {

@@ -291,7 +291,7 @@ func (s situation) why() string {
 	case len(s.changed) > 0:
 		return strings.Join(s.changed, ", ") + " changed"
 	case s.fingerprint == "":
-		return "it depends on " + strings.Join(s.waitsFor, ", ") + ", so its inputs are not known yet"
+		return "it depends on " + List(s.waitsFor, maxNamed) + ", so its inputs are not known yet"
 	}
 	return "its inputs changed"
 }

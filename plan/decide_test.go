@@ -30,6 +30,10 @@ func TestWhenARunRunsAgain(t *testing.T) {
 			func(s *situation) { s.fingerprint, s.changed = "f2", []string{"file train.py"} }, Rerun, "file train.py changed"},
 		{"succeeded, depends on a run to come", &state.Run{Phase: state.Succeeded, Retrieved: true},
 			func(s *situation) { s.fingerprint, s.waitsFor = "", []string{"run.a"} }, Rerun, "depends on run.a"},
+		{"depends on a sweep", &state.Run{Phase: state.Succeeded, Retrieved: true},
+			func(s *situation) {
+				s.fingerprint, s.waitsFor = "", []string{"run.a[0]", "run.a[1]", "run.a[2]", "run.a[3]"}
+			}, Rerun, "depends on run.a[0], run.a[1], run.a[2] and 1 more, so"},
 		{"succeeded, changed, manual", &state.Run{Phase: state.Succeeded},
 			func(s *situation) { s.fingerprint, s.rerun = "f2", "manual" }, Hold, "-replace"},
 		{"failed", &state.Run{Phase: state.Failed, Reason: state.ExitCode, ExitCode: &code}, nil, Rerun, "failed with exit code 3; try 2"},

@@ -30,6 +30,14 @@ func ShellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
+// List joins names, telling how many were left out.
+func List(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
 // sameButSpaces gives the names that differ from name in spaces only.
 func sameButSpaces(name string, names []string) []string {
 	var same []string

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"strings"
 
 	"github.com/overbrainer/overbrainer/config"
 	"github.com/overbrainer/overbrainer/state"
@@ -21,7 +20,7 @@ const mostHashed = 64 << 20
 // noResults is what is wrong where nothing of a run's results is here.
 const noResults = "run.json is missing"
 
-// maxNamed is how many files a message names.
+// maxNamed is how many addresses or files a message names.
 const maxNamed = 3
 
 // inputsOf reads what a run was started with from its inputs.json, where that
@@ -53,10 +52,7 @@ func (b *builder) checkResults(step *Step, run *config.Run, cur *state.Run) {
 	if len(problems) == 0 {
 		return
 	}
-	shown := problems
-	if len(shown) > maxNamed {
-		shown = append(append([]string{}, shown[:maxNamed]...), fmt.Sprintf("and %d more", len(problems)-maxNamed))
-	}
+	shown := List(problems, maxNamed)
 	again := ShellWord(run.Address)
 	switch gone := len(problems) == 1 && problems[0] == noResults; {
 	case gone && cur.FetchedBy != "" && cur.FetchedBy != b.in.Holder.Name():
@@ -70,9 +66,9 @@ func (b *builder) checkResults(step *Step, run *config.Run, cur *state.Run) {
 			fmt.Sprintf("They were fetched on this machine, by %s, into %s of this checkout, where they are not any more, or of another one. They are not fetched again by themselves; to run it again use -replace=%s.", cur.FetchedBy, cur.Dir, again))
 		return
 	}
-	step.Reason = "succeeded, nothing changed, but its results are not here: " + strings.Join(shown, ", ")
+	step.Reason = "succeeded, nothing changed, but its results are not here: " + shown
 	b.warnAt(run.Range, "results of "+run.Address+" are not here as they were verified",
-		fmt.Sprintf("In %s: %s. They are not fetched again by themselves; to run it again use -replace=%s.", cur.Dir, strings.Join(shown, ", "), again))
+		fmt.Sprintf("In %s: %s. They are not fetched again by themselves; to run it again use -replace=%s.", cur.Dir, shown, again))
 }
 
 func (b *builder) resultProblems(run *state.Run) []string {

@@ -120,13 +120,13 @@ func (b *builder) warnShortCap(step *Step, run *config.Run) {
 	at := b.capRange(step.Run.Cap.Address, "max_cost_usd")
 	if limit < *hourly*leastBoot.Hours() {
 		b.errorAt(at, fmt.Sprintf("max_cost_usd does not buy the boot of a pod for %s", run.Target.Address),
-			fmt.Sprintf("%s buys %.1f minutes at %s an hour, and a pod needs minutes to boot before a job can start. Allow %s at least; half an hour costs %s.",
-				money.USD(limit), limit / *hourly * 60, money.Price(*hourly), money.USD(*hourly*leastBoot.Hours()), money.USD(*hourly*leastCapTime.Hours())))
+			fmt.Sprintf("%s buys %s at %s an hour, and a pod needs minutes to boot before a job can start. Allow %s at least; half an hour costs %s.",
+				money.USD(limit), Minutes(limit / *hourly), money.Price(*hourly), money.USD(*hourly*leastBoot.Hours()), money.USD(*hourly*leastCapTime.Hours())))
 		return
 	}
 	b.warnAt(at, fmt.Sprintf("max_cost_usd buys little for %s", run.Target.Address),
-		fmt.Sprintf("%s buys %.0f minutes at %s an hour, the time to boot included; half an hour costs %s.%s",
-			money.USD(limit), limit / *hourly * 60, money.Price(*hourly), money.USD(*hourly*leastCapTime.Hours()), askedWords(step, limit / *hourly)))
+		fmt.Sprintf("%s buys %s at %s an hour, the time to boot included; half an hour costs %s.%s",
+			money.USD(limit), Minutes(limit / *hourly), money.Price(*hourly), money.USD(*hourly*leastCapTime.Hours()), askedWords(step, limit / *hourly)))
 }
 
 // warnShortTime tells when max_hours leaves little of any pod.
@@ -136,8 +136,8 @@ func (b *builder) warnShortTime(step *Step, run *config.Run) {
 		return
 	}
 	b.warnAt(b.capRange(step.Run.Cap.Address, "max_hours"), fmt.Sprintf("max_hours leaves little time for %s", run.Target.Address),
-		fmt.Sprintf("max_hours = %s is %.0f minutes from the pod's creation, the time to boot included.%s",
-			strconv.FormatFloat(hours, 'f', -1, 64), hours*60, askedWords(step, hours)))
+		fmt.Sprintf("max_hours = %s is %s from the pod's creation, the time to boot included.%s",
+			strconv.FormatFloat(hours, 'f', -1, 64), Minutes(hours), askedWords(step, hours)))
 }
 
 // askedWords says how much of so many hours a job has before it is asked to save
@@ -147,7 +147,17 @@ func askedWords(step *Step, hours float64) string {
 		return ""
 	}
 	all := time.Duration(hours * float64(time.Hour))
-	return fmt.Sprintf(" The job is asked to save itself after %.0f of them.", (all - SnapshotLead(all, LongestLead)).Minutes())
+	return fmt.Sprintf(" The job is asked to save itself after %s.", Minutes((all-SnapshotLead(all, LongestLead)).Hours()))
+}
+
+// Minutes writes a short time, given in hours, to the second: "7 min 50 s".
+func Minutes(hours float64) string {
+	d := time.Duration(hours * float64(time.Hour)).Round(time.Second)
+	text := fmt.Sprintf("%d min", d/time.Minute)
+	if s := d % time.Minute / time.Second; s > 0 {
+		text += fmt.Sprintf(" %d s", s)
+	}
+	return text
 }
 
 // LongestLead is how long before a bound a job is asked to save itself, at most.

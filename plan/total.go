@@ -212,11 +212,8 @@ func (b *builder) saysEmpty() {
 			names = append(names, s.Address)
 			s.Reason += "; begins only if enough is left under " + e.addr + " by then"
 		}
-		if len(names) > maxNamed {
-			names = append(names[:maxNamed:maxNamed], fmt.Sprintf("%d more", len(names)-maxNamed))
-		}
 		b.warnAt(at, "too little is left under "+e.addr,
-			fmt.Sprintf("%s What goes on is followed and what has ended is collected; nothing is rented for %s, unless a run ends before that and leaves enough. Raise max_total_usd to go on.", e.detail, strings.Join(names, ", ")))
+			fmt.Sprintf("%s What goes on is followed and what has ended is collected; nothing is rented for %s, unless a run ends before that and leaves enough. Raise max_total_usd to go on.", e.detail, List(names, maxNamed)))
 	}
 }
 

@@ -66,9 +66,22 @@ func (p *project) view(asJSON bool, pl *plan.Plan) (ui.Events, error) {
 	case asJSON:
 		return ui.JSONEvents(a.out, pl)
 	case isTerminal(os.Stderr) && a.environ("TERM") != "dumb":
-		return ui.LiveEvents(a.err, a.errLook), nil
+		return ui.LiveEvents(a.err, a.errLook, followed(pl)), nil
 	}
 	return ui.PlainEvents(a.err), nil
+}
+
+// followed counts the runs that the execution of a plan follows.
+func followed(pl *plan.Plan) int {
+	n := 0
+	if pl != nil {
+		for _, s := range pl.Steps {
+			if s.Begins() || s.Action == plan.Attach || s.Action == plan.Collect {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // tell shows the outcome.

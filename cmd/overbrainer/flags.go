@@ -230,10 +230,7 @@ func instancesOf(block string, addresses []string) string {
 			found = append(found, plan.ShellWord(a))
 		}
 	}
-	if len(found) > 5 {
-		found = append(found[:5], fmt.Sprintf("and %d more", len(found)-5))
-	}
-	return strings.Join(found, ", ")
+	return plan.List(found, 5)
 }
 
 // usageError is a command line that makes no sense.

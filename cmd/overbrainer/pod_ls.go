@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/internal/safetext"
 	"github.com/overbrainer/overbrainer/internal/ui"
 	"github.com/overbrainer/overbrainer/plan"
@@ -111,9 +112,20 @@ func (acc *account) podRows(pods []providers.Pod) []podRow {
 			row.CreatedAt = &p.CreatedAt
 		}
 		judge(&row, p, acc.st, busy[row.RunID])
+		if p.Status.Dead() {
+			row.Note = stoppedWords(row.MonthlyUSD) + "; " + row.Note
+		}
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// stoppedWords says that a pod is stopped, and what its disk costs.
+func stoppedWords(monthly *float64) string {
+	if monthly == nil {
+		return "stopped, and still costs its disk"
+	}
+	return "stopped, its disk costs " + money.USD(*monthly) + " a month"
 }
 
 // stillThere leaves out what would be called nobody's and was deleted since it
@@ -161,6 +173,8 @@ func judge(row *podRow, p providers.Pod, st *state.State, who string) {
 		set("kept", "kept", false, rm)
 	case run.Pod.State == state.PodAwaiting:
 		set("awaiting_retrieval", "its results wait to be collected", false, "overbrainer apply")
+	case !run.Phase.Ended() && p.Status.Dead():
+		set("stopped", "apply ends its run", false, "overbrainer apply")
 	case !run.Phase.Ended():
 		set("in_progress", string(run.Phase), false, "")
 	default:

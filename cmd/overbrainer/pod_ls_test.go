@@ -8,6 +8,7 @@ import (
 
 	"github.com/overbrainer/overbrainer/apply"
 	"github.com/overbrainer/overbrainer/config"
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/providers/providertest"
 	"github.com/overbrainer/overbrainer/state"
@@ -74,6 +75,38 @@ func TestPodsThatOthersWorkOn(t *testing.T) {
 		"unknown: not_in_runs, no such run here; pod rm -force deletes it | overbrainer pod rm lost -force !",
 		"new: in_progress, preparing | ",
 		"left: ended, succeeded, not deleted | overbrainer pod rm old !",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
+
+// A stopped pod is said to be, and what it costs, whatever the state says of its run.
+func TestPodLsOfStoppedPods(t *testing.T) {
+	st := state.New("l")
+	for id, phase := range map[string]state.Phase{"goes": state.Running, "over": state.Failed} {
+		st.Resources["run."+id] = &state.Resource{Type: "run", Provider: "fake", Run: &state.RunResource{
+			Current: id, Runs: []*state.Run{{ID: id, Phase: phase, Pod: &state.Pod{ID: id, State: state.PodRunning, RateUSD: 0.4}}},
+		}}
+	}
+	acc := &account{project: &project{app: &app{now: time.Now}, st: st}, name: "fake"}
+	pods := []providers.Pod{}
+	for _, id := range []string{"goes", "over", "strange"} {
+		pods = append(pods, providers.Pod{ID: id, Status: providers.Exited, RatePerHour: 0.4, PersistentGB: 120, Marker: providers.Marker{RunID: id, Lineage: st.Lineage}})
+	}
+	pods[1].PersistentGB = 0
+	var got []string
+	for _, r := range acc.podRows(pods) {
+		cost := "unknown"
+		if r.RateUSD != nil {
+			cost = money.Price(*r.RateUSD)
+		}
+		got = append(got, r.Status+" "+cost+" "+r.Kind+": "+r.Note+" | "+r.Fix)
+	}
+	want := []string{
+		"EXITED $0.0334 stopped: stopped, its disk costs $24.00 a month; apply ends its run | overbrainer apply",
+		"EXITED unknown ended: stopped, and still costs its disk; failed, not deleted | overbrainer pod rm over",
+		"EXITED $0.0334 not_in_runs: stopped, its disk costs $24.00 a month; no such run here; pod rm -force deletes it | overbrainer pod rm strange -force",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)

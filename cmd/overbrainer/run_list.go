@@ -34,7 +34,7 @@ type runRow struct {
 	Elsewhere string `json:"results_elsewhere,omitempty"`
 	retrieved bool
 	busy      string // who else works on it
-	keyLost   string // where it was, once nobody here can ask the run's pod
+	keyLost   string // where it was and what to do, once nobody here can ask the run's pod
 	// Overdue: its pod should have ended itself, and nobody looked whether it has.
 	Overdue bool `json:"overdue"`
 }
@@ -87,7 +87,7 @@ func (a *app) showRuns(rows []runRow) error {
 	}
 	for _, r := range rows {
 		if r.keyLost != "" {
-			fmt.Fprintf(a.err, "%s: the private key of pod %s is not here: %s; overbrainer destroy -discard-results -target=%s ends it\n", r.Address, r.PodID, r.keyLost, plan.ShellWord(r.Address))
+			fmt.Fprintf(a.err, "%s: the private key of pod %s is not here: %s\n", r.Address, r.PodID, r.keyLost)
 		}
 		if r.Overdue && r.busy != "" {
 			fmt.Fprintf(a.err, "%s: pod %s is past the last of its bounds; %s\n", r.Address, r.PodID, r.busy)
@@ -125,7 +125,7 @@ func (a *app) rowOf(address string, run *state.Run) runRow {
 		Elsewhere: apply.Elsewhere(a.dir, run), retrieved: run.Retrieved,
 	}
 	if me := holder().Name(); apply.KeyLost(a.dir, run, me) {
-		row.keyLost = apply.WhoHasKey(run, me)
+		row.keyLost = apply.WhoHasKey(run, me) + "; " + apply.WithoutKey(address, run, me, apply.ErrNoKey)
 	}
 	switch {
 	case run.Unanswered():

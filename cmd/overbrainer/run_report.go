@@ -43,6 +43,7 @@ func runReportCommand(a *app) *command {
 			}
 			var runs []ui.ReportRun
 			listed := map[string]string{}
+			var lacks []lack
 			for _, name := range reportedRuns(st, args) {
 				address, run, err := findRun(st, name)
 				if err != nil {
@@ -51,9 +52,10 @@ func runReportCommand(a *app) *command {
 				r, missing := a.reported(address, run, listed)
 				runs = append(runs, r)
 				for _, text := range missing {
-					a.warn(address + ": " + text)
+					lacks = append(lacks, lack{address, filepath.FromSlash(run.Dir), text})
 				}
 			}
+			a.warnLacking(lacks)
 			if len(runs) == 0 {
 				return &problem{code: "no_runs", message: "there are no runs to report on", hint: "overbrainer apply starts them"}
 			}
@@ -92,6 +94,30 @@ func reportedRuns(st *state.State, given []string) []string {
 		}
 	}
 	return out
+}
+
+// lack is what should be in a run's page and is not; text may name the run's dir.
+type lack struct{ address, dir, text string }
+
+// warnLacking says what a page lacks, once of all runs that lack it alike.
+func (a *app) warnLacking(lacks []lack) {
+	var alike ui.Alike
+	one := map[string]string{} // the text of one run, by that of many
+	for _, l := range lacks {
+		text := l.text
+		if l.dir != "" {
+			text = strings.ReplaceAll(text, l.dir, filepath.Join("runs", "*"))
+		}
+		alike.Add(l.address, text)
+		one[text] = l.text
+	}
+	for _, text := range alike.Texts {
+		names := alike.Names(text)
+		if alike.One(text) {
+			text = one[text]
+		}
+		a.warn(names + ": " + text)
+	}
 }
 
 // reported gathers what is on this machine of a run. missing says what should be

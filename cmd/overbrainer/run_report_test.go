@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -54,5 +55,24 @@ func TestReportListsSharedFilesOnce(t *testing.T) {
 		if n := len(r.Config); n != test.lines || r.Config[0] != [2]string{"command", "python train.py"} || r.Config[n-1][1] != test.last {
 			t.Errorf("%s: %d lines, the last one %q", test.name, n, r.Config[n-1])
 		}
+	}
+}
+
+// TestWhatAReportLacksIsToldOnce of all runs that lack it alike.
+func TestWhatAReportLacksIsToldOnce(t *testing.T) {
+	var told bytes.Buffer
+	a := &app{err: &told}
+	var lacks []lack
+	for i := range 100 {
+		dir := fmt.Sprintf("runs/x-%d", i)
+		lacks = append(lacks, lack{fmt.Sprintf("run.x[%d]", i), dir, "the page lacks what is not here; it is not in " + dir + " here"})
+	}
+	lacks = append(lacks, lack{"run.y", "runs/y", "the page lacks what cannot be read: open /p/runs/y/job.log: permission denied"})
+	a.warnLacking(lacks)
+	const want = `Warning: run.x[0], run.x[1], run.x[2] and 97 more: the page lacks what is not here; it is not in runs/* here
+Warning: run.y: the page lacks what cannot be read: open /p/runs/y/job.log: permission denied
+`
+	if told.String() != want {
+		t.Errorf("%s", told.String())
 	}
 }

@@ -137,6 +137,10 @@ func (a *app) sshTo(st *state.State, address string, run *state.Run) (config, ho
 	wrong := func(code, message, hint string) (string, string, func(), error) {
 		return "", "", nil, &problem{code: code, address: address, id: run.ID, message: message, hint: hint}
 	}
+	me := holder().Name()
+	noKey := func(message string, why error) (string, string, func(), error) {
+		return wrong("no_key", message, apply.WithoutKey(address, run, me, why))
+	}
 	dir := a.path(filepath.FromSlash(run.Dir))
 	keys, err := a.keys()
 	if err != nil {
@@ -145,12 +149,12 @@ func (a *app) sshTo(st *state.State, address string, run *state.Run) (config, ho
 	if run.KeySource != (apply.DerivedKeys{}).Kind() {
 		config = filepath.Join(dir, "ssh", "config") // beside the key, by who made it
 		if _, err := os.Stat(config); err != nil {
-			return wrong("no_key", "the private key of run "+run.ID+" is not here", apply.WhoHasKey(run, holder().Name()))
+			return noKey("the private key of run "+run.ID+" is not here; "+apply.WhoHasKey(run, me), apply.ErrNoKey)
 		}
 		return config, "overbrainer-" + run.ID, func() {}, nil
 	}
 	if keys.Kind() != run.KeySource {
-		return wrong("no_key", "run "+run.ID+" was started with an OVERBRAINER_KEY, which is not set here", "set the value that it was started with; "+apply.WhoHasKey(run, holder().Name()))
+		return noKey("run "+run.ID+" was started with an OVERBRAINER_KEY, which is not set here; "+apply.WhoHasKey(run, me), apply.ErrNoKey)
 	}
 	key, err := keys.ClientKey(dir, st.Lineage, run.ID)
 	if err == nil {
@@ -158,7 +162,7 @@ func (a *app) sshTo(st *state.State, address string, run *state.Run) (config, ho
 	}
 	switch {
 	case err != nil:
-		return wrong("no_key", err.Error(), "set it to the value that the machine of "+run.Holder+" has")
+		return noKey(err.Error(), err)
 	case run.Pod.SSH == nil:
 		return wrong("no_address", "pod "+run.Pod.ID+" of run "+run.ID+" has no address yet", "overbrainer run list shows how far it is")
 	}

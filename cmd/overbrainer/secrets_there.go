@@ -23,7 +23,7 @@ type lacking struct {
 }
 
 // neededBy names the runs, which may be thousands.
-func (l lacking) neededBy() string { return "needed by " + ui.List(l.runs, 3) }
+func (l lacking) neededBy() string { return "needed by " + plan.List(l.runs, 3) }
 
 // lackingSecrets looks whether the secrets that a plan's launches need can be
 // read here. No value is kept, and no command is run.

@@ -90,12 +90,15 @@ func (v *jsonEvents) Event(e apply.Event) {
 func (v *jsonEvents) Close() {}
 
 // PlainEvents writes timestamped lines, for logs and pipes.
-func PlainEvents(w io.Writer) Events { return &plainEvents{w: w, said: map[string]time.Time{}} }
+func PlainEvents(w io.Writer) Events {
+	return &plainEvents{w: w, said: map[string]time.Time{}, told: echoes{}}
+}
 
 type plainEvents struct {
 	mu   sync.Mutex
 	w    io.Writer
 	said map[string]time.Time // when progress of an address was last written
+	told echoes
 }
 
 // quiet is how long a plain view says nothing about mere progress.
@@ -104,6 +107,7 @@ const quiet = 10 * time.Second
 func (v *plainEvents) Event(e apply.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.told.shorten(&e)
 	text := sentence(e)
 	switch e.Kind {
 	case apply.EventPhase:
@@ -204,8 +208,8 @@ func ended(e apply.Event) string {
 	if e.Dir != "" {
 		text += ", in " + clean(e.Dir)
 	}
-	if e.Message != "" && (e.State != "succeeded" || e.Dir == "") {
-		text += ": " + clean(e.Message)
+	if m := ownWords(e); m != "" && (e.State != "succeeded" || e.Dir == "") {
+		text += ": " + m
 	}
 	return clean(text)
 }

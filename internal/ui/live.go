@@ -10,9 +10,10 @@ import (
 
 // LiveEvents redraws the runs that go on at the bottom of a terminal, with what
 // is worth keeping above them. Their time passes also while nothing happens. look
-// is asked before each drawing: a terminal changes its size.
-func LiveEvents(w io.Writer, look func() Look) Events {
-	return &live{w: w, ask: look, rows: map[string]*row{}}
+// is asked before each drawing: a terminal changes its size. Below the rows the runs
+// are counted, where many are planned.
+func LiveEvents(w io.Writer, look func() Look, planned int) Events {
+	return &live{w: w, ask: look, rows: map[string]*row{}, told: echoes{}, runs: counts{planned: planned}}
 }
 
 type live struct {
@@ -21,6 +22,8 @@ type live struct {
 	ask   func() Look
 	look  Look // as it was asked for last
 	rows  map[string]*row
+	told  echoes
+	runs  counts
 	shown int      // rows that are on the screen
 	drawn []string // their lines, below the kept ones
 	last  time.Time
@@ -41,6 +44,8 @@ type row struct {
 	rate           float64
 	note           string
 	lastStep       int64
+	changed        time.Time // when its phase did, or trouble began
+	trouble        bool
 }
 
 func newRow(e apply.Event) row {
@@ -53,6 +58,7 @@ func newRow(e apply.Event) row {
 func (r *row) take(e apply.Event) {
 	if e.Phase != "" && e.Phase != r.phase {
 		r.phase, r.note = e.Phase, ""
+		r.changed, r.trouble = e.Time, false
 		r.done, r.total, r.rate = 0, 0, 0
 	}
 	if e.Step > 0 {
@@ -67,13 +73,14 @@ func (r *row) take(e apply.Event) {
 	if e.CapUSD > 0 {
 		r.cap = e.CapUSD
 	}
+	r.news(e)
 	switch e.Kind {
 	case apply.EventTransfer:
 		r.done, r.total, r.rate = e.Done, e.Total, e.Rate
 	case apply.EventWaiting:
 		r.note = e.Message
 	case apply.EventProgress:
-		r.metrics = e.Metrics
+		r.metrics, r.note = e.Metrics, "" // it is heard of
 		if loss, ok := e.Metrics["loss"]; ok && (e.Step > r.lastStep || r.lastStep == 0) {
 			r.losses, r.lastStep = append(r.losses, loss), e.Step
 			if len(r.losses) > 200 {
@@ -94,6 +101,7 @@ func (v *live) Event(e apply.Event) {
 		go v.tick(v.stop)
 	}
 	v.at, v.heard, v.look = e.Time, time.Now(), v.ask()
+	v.told.shorten(&e)
 	keep := v.keep(e)
 	if len(keep) == 0 && e.Time.Sub(v.last) < redraw && v.shown == len(v.rows) {
 		return

@@ -65,27 +65,43 @@ func (v *live) above() int {
 type drawing struct{ name, text string }
 
 // screen gives the lines of all rows: whole where the screen is high enough for
-// that, else one for each, and a number for those that find no place.
+// that, else one for each, and a number for those that find no place. Below them
+// are the counts, where there are some.
 func (v *live) screen(now time.Time) []drawing {
-	var whole, short []drawing
+	var whole, short, below []drawing
+	var rows []*row
+	most := v.look.rows()
+	if text := v.runs.text(v.rows, now); text != "" {
+		for _, line := range Wrap(text, v.room()) {
+			below = append(below, drawing{text: cut(line, v.room())})
+		}
+		below = below[:min(len(below), most-1)]
+		most -= len(below)
+	}
 	for _, address := range slices.Sorted(maps.Keys(v.rows)) {
 		r := v.rows[address]
 		one, fits := v.line(r, now)
-		short = append(short, one)
+		rows, short = append(rows, r), append(short, one)
 		if fits {
 			whole = append(whole, one)
 		} else {
 			whole = append(whole, v.lines(r, now)...)
 		}
 	}
-	most := v.look.rows()
 	if len(whole) <= most {
-		return whole
+		return append(whole, below...)
 	}
 	if n := len(short) - most; n > 0 {
-		short = append(short[:most-1], drawing{text: fmt.Sprintf("and %d more", n+1)})
+		shown := first(rows, most-1)
+		chosen := short[:0]
+		for i, r := range rows {
+			if shown[r.address] {
+				chosen = append(chosen, short[i])
+			}
+		}
+		short = append(chosen, drawing{text: fmt.Sprintf("and %d more", n+1)})
 	}
-	return short
+	return append(short, below...)
 }
 
 // room is how many columns a line may take. The last one stays free: some
@@ -179,6 +195,7 @@ func (r *row) graph() string {
 
 // keep brings the rows up to date and gives the lines to keep, if any.
 func (v *live) keep(e apply.Event) []string {
+	v.runs.take(e)
 	if e.Address != "" && e.Kind != apply.EventRemoved {
 		r := v.rows[e.Address]
 		if r == nil {
@@ -203,6 +220,9 @@ func (v *live) keep(e apply.Event) []string {
 		return v.whole(name, red, sentence(e))
 	case apply.EventSkipped, apply.EventDetached:
 		delete(v.rows, e.Address)
+		if v.runs.planned > few {
+			return nil // they are counted, and told at the end
+		}
 		return v.whole(name, magenta, sentence(e))
 	case apply.EventWarning:
 		return v.whole(name, magenta, sentence(e))

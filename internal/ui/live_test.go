@@ -28,7 +28,7 @@ func frame(rows string) string { return noWrap + rows + wraps }
 
 func TestLiveRedrawsItsRows(t *testing.T) {
 	var b bytes.Buffer
-	v := LiveEvents(&b, always(Look{Width: 80}))
+	v := LiveEvents(&b, always(Look{Width: 80}), 1)
 	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	v.Event(apply.Event{Time: at, Kind: apply.EventPhase, Address: "run.a", Phase: "booting"})
 	v.Event(apply.Event{Time: at.Add(time.Second), Kind: apply.EventPhase, Address: "run.b", Phase: "booting"})
@@ -119,7 +119,7 @@ func TestLiveRowsStayOnTheScreen(t *testing.T) {
 func TestLiveTimePasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
-		v := LiveEvents(&b, always(Look{Width: 80}))
+		v := LiveEvents(&b, always(Look{Width: 80}), 1)
 		v.Event(apply.Event{Time: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), Kind: apply.EventPhase, Address: "run.a", Phase: "placing"})
 		time.Sleep(2500 * time.Millisecond)
 		v.Close()
@@ -177,7 +177,7 @@ func TestLiveRowsOfWideCharacters(t *testing.T) {
 func TestLiveFollowsTheTerminalsSize(t *testing.T) {
 	var b bytes.Buffer
 	look := Look{Width: 80, Height: 24}
-	v := LiveEvents(&b, func() Look { return look }).(*live)
+	v := LiveEvents(&b, func() Look { return look }, 1).(*live)
 	defer v.Close()
 	e := training(`run.sweep["` + strings.Repeat("ab", 10) + `"]`)
 	v.Event(e)

@@ -31,15 +31,28 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		p.line()
 		p.err = t.Write(w, look)
 	}
+	var messages Alike
 	for _, r := range o.Runs {
+		messages.Add(r.Address, endMessage(r))
+	}
+	told := map[string]bool{"": true}
+	for _, r := range o.Runs {
+		if text := endMessage(r); !told[text] {
+			told[text] = true
+			p.line()
+			for _, line := range Wrap(messages.Names(text)+": "+text, look.Columns()) {
+				p.line(line)
+			}
+		}
 		p.tail(r, look)
 	}
-	for _, s := range o.Skipped {
-		p.told(look, magenta, "skipped", " "+clean(s.Address)+": "+clean(s.Because)+" failed")
-	}
-	for _, s := range o.Waiting {
-		p.told(look, magenta, "waiting", " "+clean(s.Address)+": for "+clean(s.Because))
-	}
+	p.notBegun(look, "skipped", o.Skipped, func(because string) string {
+		if because == apply.TheInterrupt {
+			return "not begun before " + because
+		}
+		return because + " failed"
+	})
+	p.notBegun(look, "waiting", o.Waiting, func(because string) string { return "for " + because })
 	for _, c := range o.Checks {
 		if c.Status != "pass" {
 			p.told(look, red, "check "+clean(c.Name)+": "+c.Status, " ("+clean(c.Where)+") "+clean(c.Message))
@@ -63,6 +76,17 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		p.err = Outputs(w, o.Outputs)
 	}
 	return p.err
+}
+
+// notBegun tells which steps were not begun and why, together where that is the same.
+func (p *printer) notBegun(look Look, title string, steps []apply.Skipped, why func(because string) string) {
+	var alike Alike
+	for _, s := range steps {
+		alike.Add(s.Address, why(clean(s.Because)))
+	}
+	for _, text := range alike.Texts {
+		p.told(look, magenta, title, " "+alike.Names(text)+": "+text)
+	}
 }
 
 // StateWords is how a run stands, and why: "failed (exit_code 3)".
@@ -102,18 +126,16 @@ func ResultsAt(r apply.RunOutcome) string {
 	return r.Dir
 }
 
+// endMessage says how a run ended that did not succeed, without its address.
+func endMessage(r apply.RunOutcome) string {
+	if r.State == "succeeded" {
+		return ""
+	}
+	return strings.TrimPrefix(clean(r.Message), clean(r.Address)+": ")
+}
+
 // tail shows the last lines of a failed job's log.
 func (p *printer) tail(r apply.RunOutcome, look Look) {
-	if r.Message != "" && r.State != "succeeded" {
-		text := clean(r.Message)
-		if !strings.HasPrefix(text, r.Address+":") {
-			text = clean(r.Address) + ": " + text
-		}
-		p.line()
-		for _, line := range Wrap(text, look.Columns()) {
-			p.line(line)
-		}
-	}
 	if len(r.Tail) == 0 {
 		return
 	}

@@ -126,7 +126,7 @@ func (v planView) step(s, before *plan.Step) (alike bool) {
 	}
 	v.field("because", clean(because(s)))
 	if len(s.ChangedInputs) > 0 {
-		v.field("changed", clean(List(s.ChangedInputs, mostChanged)))
+		v.field("changed", clean(plan.List(s.ChangedInputs, mostChanged)))
 	}
 	if s.Run != nil {
 		alike = v.run(s, before)
@@ -146,7 +146,7 @@ func because(s *plan.Step) string {
 	if len(s.ChangedInputs) <= mostChanged {
 		return s.Reason
 	}
-	return strings.Replace(s.Reason, strings.Join(s.ChangedInputs, ", "), List(s.ChangedInputs, mostChanged), 1)
+	return strings.Replace(s.Reason, strings.Join(s.ChangedInputs, ", "), plan.List(s.ChangedInputs, mostChanged), 1)
 }
 
 func verb(a plan.Action) string {
@@ -182,14 +182,6 @@ func (v planView) field(name, text string) {
 		}
 		v.line("      ", v.look.paint(dim, pad(name, 9)), "  ", line)
 	}
-}
-
-// List joins names, telling how many were left out.
-func List(names []string, most int) string {
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 func (v planView) outputs() {

@@ -59,7 +59,7 @@ next:
 			t.Add(mark, o.GPUType, vram, p, o.Stock, cut(places, 18))
 		}
 		v.line()
-		for _, l := range Wrap("Offers for "+clean(List(names[i], 3))+", in the order tried:", v.look.Columns()) {
+		for _, l := range Wrap("Offers for "+clean(plan.List(names[i], 3))+", in the order tried:", v.look.Columns()) {
 			v.line(v.look.Bold(l))
 		}
 		v.flush(t.Write(v.w, v.look))

@@ -16,11 +16,11 @@ import (
 func (v planView) run(s, before *plan.Step) (alike bool) {
 	later := slices.DeleteFunc(slices.Clone(s.Run.Late), func(part string) bool { return slices.Contains(s.Run.Sensitive, part) })
 	if len(later) > 0 {
-		v.field("later", "known when other runs have ended: "+clean(List(later, 8)))
+		v.field("later", "known when other runs have ended: "+clean(plan.List(later, 8)))
 	}
-	v.field("sensitive", clean(List(s.Run.Sensitive, 8)))
+	v.field("sensitive", clean(plan.List(s.Run.Sensitive, 8)))
 	if len(s.DependsOn) > 0 {
-		v.field("after", clean(List(s.DependsOn, 4)))
+		v.field("after", clean(plan.List(s.DependsOn, 4)))
 	}
 	offers := v.plan.Offers[s.Address]
 	if before != nil && before.Run != nil && before.Action == s.Action && len(offers) > 0 &&
@@ -109,7 +109,7 @@ func (v planView) placing(s *plan.Step, offers []plan.Offer) {
 		next = append(next, clean(o.GPUType)+" "+price(o.PriceUSD))
 	}
 	if len(next) > 0 {
-		v.field("else", List(next, 3))
+		v.field("else", plan.List(next, 3))
 	} else {
 		v.field("else", "nothing: "+nothingElse(s.Run.Target))
 	}
@@ -141,7 +141,7 @@ func disk(t plan.TargetSpec) string {
 // where names the places that an offer is bound to.
 func where(o plan.Offer) string {
 	if len(o.DataCenters) > 0 {
-		return clean(List(o.DataCenters, 3))
+		return clean(plan.List(o.DataCenters, 3))
 	}
 	var in []string
 	for _, p := range o.Places {
@@ -150,7 +150,7 @@ func where(o plan.Offer) string {
 		}
 	}
 	if len(in) > 0 {
-		return "any data center (in stock in " + clean(List(in, 3)) + ")"
+		return "any data center (in stock in " + clean(plan.List(in, 3)) + ")"
 	}
 	return "any data center"
 }

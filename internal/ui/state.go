@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/overbrainer/overbrainer/internal/money"
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -135,7 +136,7 @@ func (p *printer) run(run *state.Run, current bool, look Look) {
 		for _, k := range sortedKeys(run.Metrics) {
 			parts = append(parts, k+" "+number(run.Metrics[k]))
 		}
-		p.attribute("metrics", List(parts, 8))
+		p.attribute("metrics", plan.List(parts, 8))
 	}
 	if pod := run.Pod; pod != nil {
 		text := fmt.Sprintf("%s, %s", pod.ID, pod.State)

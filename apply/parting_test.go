@@ -1,0 +1,88 @@
+package apply
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/overbrainer/overbrainer/plan"
+)
+
+// TestManyRunsAreLeftInFewWords: what goes on after an interrupt is told together,
+// with what it costs and the commands that go on with it and end it.
+func TestManyRunsAreLeftInFewWords(t *testing.T) {
+	for name, interrupts := range map[string]int{"in order": 1, "at once": 2} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.job.hang = true
+				specs := map[string]*plan.RunSpec{}
+				for i := range 7 {
+					specs[fmt.Sprintf("run.x[%d]", i)] = spec()
+				}
+				go func() {
+					time.Sleep(3 * time.Minute)
+					for range interrupts {
+						w.interrupts <- struct{}{}
+					}
+				}()
+				e := w.engine()
+				e.Parallelism = 5
+				out, err := e.Apply(t.Context(), planOf(plan.Run, specs), Options{})
+				if err != nil || out.Class != Interrupt {
+					t.Fatalf("%v %+v", err, out)
+				}
+				const words = `5 runs still run on their pods, at $2.235 an hour together: `
+				if len(out.Messages) != 1 || !strings.HasPrefix(out.Messages[0], words) {
+					t.Fatalf("%q", out.Messages)
+				}
+				for _, part := range []string{" and 2 more\nby ", " the last of these pods ends by itself\ncome back: ", "overbrainer apply, or for one of them overbrainer run attach ADDR; end them: overbrainer destroy, or one of them overbrainer run cancel ADDR"} {
+					if !strings.Contains(out.Messages[0], part) {
+						t.Errorf("no %q in %q", part, out.Messages[0])
+					}
+				}
+				if interrupts == 1 && (len(out.Skipped) != 2 || out.Skipped[0].Because != TheInterrupt || !w.said(EventSkipped, "not begun before the interrupt")) {
+					t.Errorf("%+v", out.Skipped)
+				}
+			})
+		})
+	}
+}
+
+// TestPartings: each manner in which many go on is told by itself.
+func TestPartings(t *testing.T) {
+	running := map[string]parting{}
+	add := func(n int, p parting) {
+		for range n {
+			p.text = fmt.Sprintf("run.%02d alone", len(running))
+			running[fmt.Sprintf("run.%02d", len(running))] = p
+		}
+	}
+	add(2, parting{how: noJobYet, hourUSD: 0.5})
+	add(1, parting{how: podGoes, hourUSD: 0.5})
+	all := func(parting) bool { return true }
+	if got := partings(running, all); !slices.Equal(got, []string{"run.00 alone", "run.01 alone", "run.02 alone"}) {
+		t.Errorf("few: %q", got)
+	}
+	add(3, parting{how: resultsWait, hourUSD: 0.25})
+	running["run.04"] = parting{how: resultsWait, text: "so"}
+	add(2, parting{how: jobRuns, free: true})
+	running["run.07"] = parting{how: jobRuns, text: "so", free: true, end: time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)}
+	want := []string{
+		"2 runs still run on their pods, at no cost: run.06, run.07\nby 2026-01-02 03:04:05 " + time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local).Format("MST") +
+			" the last of these pods ends by itself\n1 of these pods do not end by themselves (keep_pod = \"forever\")",
+		"3 runs have ended and their results wait on their pods, at $0.50 an hour together and 1 of them at a rate that the provider did not tell: run.03, run.04, run.05\n",
+		"2 pods are there or were asked for and no job runs on them yet, at $1.00 an hour together: run.00, run.01\n",
+		"run.02 alone",
+	}
+	got := partings(running, all)
+	if len(got) != len(want) {
+		t.Fatalf("%q", got)
+	}
+	for i := range want {
+		if !strings.HasPrefix(got[i], want[i]) {
+			t.Errorf("%q does not begin with %q", got[i], want[i])
+		}
+	}
+}

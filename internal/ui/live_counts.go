@@ -1,0 +1,132 @@
+package ui
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/overbrainer/overbrainer/apply"
+	"github.com/overbrainer/overbrainer/internal/money"
+)
+
+// few is how many runs need no counting: each has a row.
+const few = 5
+
+// phases are those of a run in the order in which it goes through them; behind them
+// is how it ended, of which the first two are always told.
+var (
+	phases = []string{"waiting", "placing", "booting", "uploading", "starting", "training", "evaluating", "finalizing", "retrieving", "ending"}
+	ends   = []string{"done", "failed", "skipped", "left running"}
+)
+
+// counts are the runs of an execution.
+type counts struct {
+	planned int                 // how many there are to be
+	ended   map[string]string   // one of ends, by address
+	spent   map[string]spending // by run ID
+}
+
+// spending is what a run had cost at a moment, and what an hour of it costs since.
+type spending struct {
+	usd, hourly float64
+	at          time.Time
+}
+
+// take notes what an event says of a run.
+func (c *counts) take(e apply.Event) {
+	if !strings.HasPrefix(e.Address, "run.") {
+		return
+	}
+	if c.ended == nil {
+		c.ended, c.spent = map[string]string{}, map[string]spending{}
+	}
+	if e.RunID != "" && e.SpentUSD > 0 {
+		c.spent[e.RunID] = spending{e.SpentUSD, e.RateUSD, e.Time}
+	}
+	switch {
+	case e.Kind == apply.EventEnded && e.State == "succeeded":
+		c.ended[e.Address] = "done"
+	case e.Kind == apply.EventEnded, e.Kind == apply.EventFailed:
+		c.ended[e.Address] = "failed"
+	case e.Kind == apply.EventSkipped:
+		c.ended[e.Address] = "skipped"
+	case e.Kind == apply.EventDetached:
+		c.ended[e.Address] = "left running"
+	case e.Kind == apply.EventPhase: // another run of the address
+		delete(c.ended, e.Address)
+	}
+}
+
+// text says how many runs there are in each phase, and what they have cost by now; ""
+// where they are few.
+func (c *counts) text(rows map[string]*row, now time.Time) string {
+	if c.planned <= few {
+		return ""
+	}
+	in, going := map[string]int{}, 0
+	for address, r := range rows {
+		if strings.HasPrefix(address, "run.") && c.ended[address] == "" {
+			going++
+			in[cmp.Or(clean(r.phase), phases[0])]++
+		}
+	}
+	for _, how := range c.ended {
+		in[how]++
+	}
+	total := max(c.planned, going+len(c.ended))
+	in["not begun"] = total - going - len(c.ended)
+	order := slices.Concat([]string{"not begun"}, phases, ends)
+	for _, other := range slices.Sorted(maps.Keys(in)) {
+		if !slices.Contains(order, other) {
+			order = slices.Insert(order, 1+len(phases), other)
+		}
+	}
+	var parts []string
+	for _, name := range order {
+		if n := in[name]; n > 0 || name == ends[0] || name == ends[1] {
+			parts = append(parts, fmt.Sprintf("%d %s", n, name))
+		}
+	}
+	spent := 0.0
+	for _, s := range c.spent {
+		spent += s.usd + s.hourly*max(0, now.Sub(s.at).Hours())
+	}
+	return fmt.Sprintf("%d runs: %s, about %s so far", total, strings.Join(parts, ", "), money.USD(spent))
+}
+
+// first gives the rows to show where n have a place: those in trouble before all,
+// then those whose phase changed last. They stay in the order of their addresses.
+func first(rows []*row, n int) map[string]bool {
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b *row) int {
+		if a.trouble != b.trouble {
+			return cmp.Compare(fromBool(b.trouble), fromBool(a.trouble))
+		}
+		return b.changed.Compare(a.changed)
+	})
+	shown := map[string]bool{}
+	for _, r := range rows[:min(n, len(rows))] {
+		shown[r.address] = true
+	}
+	return shown
+}
+
+func fromBool(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// news notes what makes a row worth a place where there are more than the screen has.
+func (r *row) news(e apply.Event) {
+	switch {
+	case e.Kind == apply.EventWarning, e.Kind == apply.EventUnavailable, e.Kind == apply.EventWaiting && e.Phase == "":
+		r.trouble, r.changed = true, e.Time // such a wait is for none of the phases
+	case e.Kind == apply.EventProgress:
+		r.trouble = false
+	}
+}
