@@ -122,13 +122,31 @@ func (u *upload) run(ctx context.Context, fail context.CancelCauseFunc) (err err
 	for _, f := range large {
 		jobs = append(jobs, newSending(u, f, stripes).jobs()...)
 	}
-	for _, batch := range batches(small, batchBytes(small, channels)) {
+	for _, batch := range u.batches(small, channels, stripes > 1) {
 		jobs = append(jobs, func(ctx context.Context) error { return u.batch(ctx, batch) })
 	}
 	if err := runJobs(ctx, fail, channels, jobs); err != nil {
 		return err
 	}
 	return u.finish(ctx)
+}
+
+// batches groups small files. Where the machine is far the line may be slow, and the
+// first batches, one for each channel, are small: the others are the sooner
+// compressed.
+func (u *upload) batches(files []File, channels int, far bool) [][]File {
+	const scout = 1 << 20
+	most := batchBytes(files, channels)
+	if !far || most <= 2*scout || !u.tools.gzip {
+		return batches(files, most)
+	}
+	first := batches(files, scout)
+	first = first[:min(channels, len(first))]
+	begun := 0
+	for _, batch := range first {
+		begun += len(batch)
+	}
+	return append(first, batches(files[begun:], most)...)
 }
 
 // shell runs a script of any length, given on the shell's standard input, and
