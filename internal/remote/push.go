@@ -23,7 +23,8 @@ type Push struct {
 	// Open opens a file's content. A large file is opened several times at once.
 	Open func(File) (io.ReadSeekCloser, error)
 	// Progress is told now and then how many bytes are on the machine, of all
-	// files of the list; nil tells nobody. It is never called twice at once.
+	// files of the list, as they lie there and not as they travelled; nil tells
+	// nobody. It is never called twice at once.
 	Progress func(done, total int64)
 	// Stall is for how long nothing may move; 0 means for ever.
 	Stall time.Duration

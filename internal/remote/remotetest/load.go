@@ -161,6 +161,22 @@ func (l Load) Peers(s *Server, port int) []Peer {
 	return peers
 }
 
+// Compressing are the programs that this machine has for sending a load over a slow
+// line, and one that does not compress.
+func (l Load) Compressing(s *Server, port int) []Peer {
+	options := words(s.SSHArgs(port)...)
+	remote := s.Host + ":"
+	peers := []Peer{
+		{"up/scp", "scp -q -r " + options + " SRC/. " + remote + "DST"},
+		{"up/scp -C", "scp -q -C -r " + options + " SRC/. " + remote + "DST"},
+		{"up/tar, gzip", "tar -C SRC -cf - . | gzip | ssh " + options + " " + s.Host + " 'gzip -dc | tar -C DST -xf -'"},
+	}
+	if has("rsync") {
+		peers = append(peers, Peer{"up/rsync -z", "rsync -rz -e " + words("ssh "+options) + " SRC/ " + remote + "DST"})
+	}
+	return peers
+}
+
 func has(program string) bool {
 	_, err := exec.LookPath(program)
 	return err == nil

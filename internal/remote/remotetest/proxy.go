@@ -150,7 +150,7 @@ func (p *Proxy) serve(client net.Conn) {
 	}
 	if p.rate.Load() > 0 {
 		for _, conn := range []net.Conn{client, server} {
-			_ = conn.(*net.TCPConn).SetReadBuffer(128 << 10)
+			_ = conn.(*net.TCPConn).SetReadBuffer(512 << 10)
 		}
 	}
 	var both sync.WaitGroup
