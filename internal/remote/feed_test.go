@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -81,8 +82,8 @@ func TestPushOfSmallFilesOverSlowLine(t *testing.T) {
 	s := remotetest.StartSSHD(t, remotetest.Options{})
 	p := remotetest.StartProxy(t, s, 20*time.Millisecond)
 	p.Limit(10e6)
-	files := texts(0, 200<<10, 180)
-	if sent := pushed(t, dial(t, s, p), p, files); float64(sent) > 0.75*float64(sizeOf(files)) {
+	files := texts(0, 640<<10, 60)
+	if sent := pushed(t, dial(t, s, p), p, files); float64(sent) > 0.6*float64(sizeOf(files)) {
 		t.Errorf("%d bytes sent for %d", sent, sizeOf(files))
 	}
 }
@@ -103,14 +104,16 @@ func TestPushAsItIs(t *testing.T) {
 	noise := map[string][]byte{"large.bin": content(1, 10<<20), "small.bin": content(2, 1<<20), "empty": {}}
 	broken := remotetest.Busybox(t, "gzip")
 	writeScript(t, filepath.Join(broken, "gzip"), "#!/bin/sh\nexit 1\n")
+	noting, notes := remotetest.Busybox(t, "gzip"), filepath.Join(t.TempDir(), "notes")
+	writeScript(t, filepath.Join(noting, "gzip"), "#!/bin/sh\necho >>"+notes+"\nexec gunzip -c\n")
 	for name, test := range map[string]struct {
 		path  string
 		files map[string][]byte
 	}{
-		"random":      {os.Getenv("PATH"), noise},
+		"random":      {noting, noise},
 		"no gzip":     {remotetest.Busybox(t, "gzip"), texts(10<<20, 1<<20, 1)},
 		"broken gzip": {broken, texts(10<<20, 1<<20, 1)},
-		"nothing":     {os.Getenv("PATH"), map[string][]byte{"empty": {}}},
+		"nothing":     {noting, map[string][]byte{"empty": {}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := remotetest.StartBuiltin(t, remotetest.Options{Path: test.path})
@@ -119,6 +122,10 @@ func TestPushAsItIs(t *testing.T) {
 				t.Errorf("%d bytes sent for %d", sent, sizeOf(test.files))
 			}
 		})
+	}
+	// Once for each connection it was looked whether there is one.
+	if used, err := os.ReadFile(notes); err != nil || len(used) != 2 {
+		t.Errorf("gzip was started %d times for two uploads: %v", len(used), err)
 	}
 }
 
@@ -299,6 +306,45 @@ func TestShrink(t *testing.T) {
 		u := &upload{Push: Push{Open: opener(dir)}}
 		if got := u.shrink(tree(t, dir, test.files)); got != test.want {
 			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// Where the machine is far each channel begins with a small batch; elsewhere, without
+// gzip or with little to send batches are as large as pays. None leaves out a file.
+func TestFirstBatches(t *testing.T) {
+	var files []File
+	for i := range 400 {
+		files = append(files, File{Path: fmt.Sprint(i), Size: 256 << 10})
+	}
+	const channels = 7
+	for name, test := range map[string]struct {
+		files []File
+		far   bool
+		gzip  bool
+		small int // batches of at most 2 MiB at the beginning
+	}{
+		"far":         {files, true, true, channels},
+		"near":        {files, false, true, 0},
+		"no gzip":     {files, true, false, 0},
+		"few files":   {files[:20], true, true, 5},
+		"a large one": {[]File{{Path: "a", Size: smallFile}}, true, true, 0},
+	} {
+		u := &upload{tools: &toolbox{gzip: test.gzip}}
+		var all []File
+		small, counting := 0, true
+		for _, batch := range u.batches(test.files, channels, test.far) {
+			sum := int64(0)
+			for _, f := range batch {
+				sum += f.Size
+			}
+			if counting = counting && sum <= 2<<20; counting {
+				small++
+			}
+			all = append(all, batch...)
+		}
+		if small != test.small || !slices.Equal(all, test.files) {
+			t.Errorf("%s: %d small batches, %d of %d files", name, small, len(all), len(test.files))
 		}
 	}
 }

@@ -132,13 +132,13 @@ func (u *upload) run(ctx context.Context, fail context.CancelCauseFunc) (err err
 	return u.finish(ctx)
 }
 
-// batches groups small files. Where the machine is far the line may be slow, and the
-// first batches, one for each channel, are small: the others are the sooner
-// compressed.
+// batches groups small files. Where the machine is far the line may be slow: the first
+// batches, one for each channel, are as large as it takes to find that out, and the
+// others may be compressed.
 func (u *upload) batches(files []File, channels int, far bool) [][]File {
-	const scout = 1 << 20
+	scout := int64(2 * (paceHead + paceLeast) / channels)
 	most := batchBytes(files, channels)
-	if !far || most <= 2*scout || !u.tools.gzip {
+	if !far || most <= scout || !u.tools.gzip {
 		return batches(files, most)
 	}
 	first := batches(files, scout)
