@@ -22,7 +22,8 @@ type Event struct {
 	Metrics        map[string]float64
 	// SpentUSD so far of CapUSD (0 = no cap); RateUSD an hour.
 	SpentUSD, CapUSD, RateUSD float64
-	// Done of Total bytes at Rate bytes a second (EventTransfer).
+	// Done of Total bytes of files, of which Rate a second arrive, compressed or not
+	// (EventTransfer).
 	Done, Total int64
 	Rate        float64
 	// GPUType, DataCenter and Price of a create.

@@ -93,6 +93,7 @@ func topics() []topic {
 	}
 	list = append(list, transfers()...)
 	return append(list,
+		topic{"slow", nil, slow},
 		topic{"resume", []string{"resume"}, resume},
 		topic{"state", []string{"state_1000"}, states})
 }

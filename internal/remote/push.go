@@ -23,7 +23,8 @@ type Push struct {
 	// Open opens a file's content. A large file is opened several times at once.
 	Open func(File) (io.ReadSeekCloser, error)
 	// Progress is told now and then how many bytes are on the machine, of all
-	// files of the list; nil tells nobody. It is never called twice at once.
+	// files of the list, as they lie there and not as they travelled; nil tells
+	// nobody. It is never called twice at once.
 	Progress func(done, total int64)
 	// Stall is for how long nothing may move; 0 means for ever.
 	Stall time.Duration
@@ -122,13 +123,31 @@ func (u *upload) run(ctx context.Context, fail context.CancelCauseFunc) (err err
 	for _, f := range large {
 		jobs = append(jobs, newSending(u, f, stripes).jobs()...)
 	}
-	for _, batch := range batches(small, batchBytes(small, channels)) {
+	for _, batch := range u.batches(small, channels, stripes > 1) {
 		jobs = append(jobs, func(ctx context.Context) error { return u.batch(ctx, batch) })
 	}
 	if err := runJobs(ctx, fail, channels, jobs); err != nil {
 		return err
 	}
 	return u.finish(ctx)
+}
+
+// batches groups small files. Where the machine is far the line may be slow: the first
+// batches, one for each channel, are as large as it takes to find that out, and the
+// others may be compressed.
+func (u *upload) batches(files []File, channels int, far bool) [][]File {
+	scout := int64(2 * (paceHead + paceLeast) / channels)
+	most := batchBytes(files, channels)
+	if !far || most <= scout || !u.tools.gzip {
+		return batches(files, most)
+	}
+	first := batches(files, scout)
+	first = first[:min(channels, len(first))]
+	begun := 0
+	for _, batch := range first {
+		begun += len(batch)
+	}
+	return append(first, batches(files[begun:], most)...)
 }
 
 // shell runs a script of any length, given on the shell's standard input, and

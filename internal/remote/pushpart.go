@@ -20,6 +20,7 @@ type sending struct {
 	name    string // in the stage's parts
 	ext     *extents
 	old     int64
+	shrinks func() bool // tried once, where it matters
 
 	mu      sync.Mutex
 	pending int
@@ -27,6 +28,7 @@ type sending struct {
 
 func newSending(u *upload, f File, stripes int) *sending {
 	s := &sending{u: u, f: f, name: partName(f), ext: newExtents(f.Size)}
+	s.shrinks = sync.OnceValue(func() bool { return u.shrink([]File{f}) })
 	if notes, ok := u.notes[s.name]; ok {
 		s.ext.load(notes)
 		s.ext.wholeUnits()
@@ -99,37 +101,34 @@ func (s *sending) again(ctx context.Context, err error) error {
 // send writes pieces of the file over one channel. The machine answers each
 // unit with its number once it is written.
 func (s *sending) send(ctx context.Context, spans []span) error {
+	most := 2048 // the numbers of the units must fit into a command
 	if !s.u.tools.whole {
-		// A dd that cannot count what comes from a pipe reads to its end.
-		for _, sp := range spans {
-			if err := s.sendSpans(ctx, []span{sp}); err != nil {
-				return err
-			}
-		}
-		return nil
+		most = 1 // a dd that cannot count what comes from a pipe reads to its end
 	}
-	// The numbers of the units must fit into a command.
-	const most = 2048
-	for ; len(spans) > most; spans = spans[most:] {
-		if err := s.sendSpans(ctx, spans[:most]); err != nil {
+	for len(spans) > 0 {
+		n, err := s.sendSpans(ctx, spans[:min(most, len(spans))])
+		if err != nil {
 			return err
 		}
+		spans = spans[n:]
 	}
-	return s.sendSpans(ctx, spans)
+	return nil
 }
 
-func (s *sending) sendSpans(ctx context.Context, spans []span) error {
+// zips tells whether the file should travel compressed from here on.
+func (s *sending) zips() bool { return s.u.zips(s.shrinks) }
+
+// sendSpans sends pieces to one program, all compressed or none of them. It ends
+// before those that should go the other way, and tells how many it sent.
+func (s *sending) sendSpans(ctx context.Context, spans []span) (int, error) {
 	defer Mark(ctx, "pieces")()
-	p, err := s.u.c.start(ctx, s.writeScript(spans))
+	zipped := s.zips()
+	p, err := s.u.c.start(ctx, s.writeScript(spans, zipped))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer p.end()
-	total := int64(0)
-	for _, sp := range spans {
-		total += sp.length
-	}
-	sent := &sentCounter{u: s.u, limit: total}
+	sent := newFeed(s.u, p, zipped)
 	acked := 0
 	ans := s.u.listen(p, func(line string) {
 		if acked < len(spans) && line == strconv.Itoa(spans[acked].unit) {
@@ -137,66 +136,71 @@ func (s *sending) sendSpans(ctx context.Context, spans []span) error {
 			acked++
 		}
 	})
-	err = s.copySpans(ctx, io.MultiWriter(p, sent), spans)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
+	n, err := s.copySpans(ctx, sent, spans, func() bool { return s.zips() == zipped })
 	if err == nil {
-		_ = p.CloseWrite()
+		err = sent.end()
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
 	}
 	if _, err := ans.wait(ctx, p); err != nil {
-		return fmt.Errorf("write %q on the machine: %w", s.f.Path, err)
+		return 0, fmt.Errorf("write %q on the machine: %w", s.f.Path, err)
 	}
-	if acked != len(spans) {
-		return fmt.Errorf("write %q on the machine: %d of %d pieces acknowledged", s.f.Path, acked, len(spans))
+	if acked != n {
+		return 0, fmt.Errorf("write %q on the machine: %d of %d pieces acknowledged: %s", s.f.Path, acked, n, printable(ans.errs.String()))
 	}
-	s.u.meter.got(total - sent.claimed)
-	return nil
+	s.u.meter.got(sent.plain - sent.claimed)
+	return n, nil
 }
 
-// copySpans reads the pieces and writes them to the channel.
-func (s *sending) copySpans(ctx context.Context, w io.Writer, spans []span) error {
+// copySpans reads the pieces and writes them to the channel, as long as they should
+// go that way. It tells how many it wrote.
+func (s *sending) copySpans(ctx context.Context, w io.Writer, spans []span, on func() bool) (int, error) {
 	r, err := s.u.Open(s.f)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer r.Close()
 	buf := make([]byte, hashBuffer)
 	at := int64(0)
-	for _, sp := range spans {
+	for i, sp := range spans {
+		if i > 0 && !on() {
+			return i, nil
+		}
 		if at != sp.offset {
 			if _, err := r.Seek(sp.offset, io.SeekStart); err != nil {
-				return fmt.Errorf("read %q: %w", s.f.Path, err)
+				return i, fmt.Errorf("read %q: %w", s.f.Path, err)
 			}
 			at = sp.offset
 		}
 		sent := Mark(ctx, "piece")
 		for end := sp.offset + sp.length; at < end; {
 			if ctx.Err() != nil {
-				return ctx.Err()
+				return i, ctx.Err()
 			}
 			n, err := io.ReadFull(r, buf[:min(int64(len(buf)), end-at)])
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-				return changed(s.f, "it is shorter than it was")
+				return i, changed(s.f, "it is shorter than it was")
 			}
 			if err != nil {
-				return fmt.Errorf("read %q: %w", s.f.Path, err)
+				return i, fmt.Errorf("read %q: %w", s.f.Path, err)
 			}
 			if _, err := w.Write(buf[:n]); err != nil {
-				return err
+				return i, err
 			}
 			at += int64(n)
 		}
 		sent()
 	}
-	return nil
+	return len(spans), nil
 }
 
 // writeScript takes pieces of the file from standard input, one after the
 // other, and says and notes each one that is written. A connection that is cut
 // ends a piece early, which is no error to dd: it has to have counted all of
-// its blocks. Where it cannot count them, nothing is noted for later.
-func (s *sending) writeScript(spans []span) string {
+// its blocks. Where it cannot count them, nothing is noted for later. An input that
+// ends between two pieces is one whose others go another way.
+func (s *sending) writeScript(spans []span, zipped bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "cd %s || exit 1\nset --", Quote(path.Join(s.u.stage, "parts")))
 	for _, sp := range spans {
@@ -207,6 +211,7 @@ func (s *sending) writeScript(spans []span) string {
 		fmt.Fprintf(&b, " %d %d %d+%d %d", sp.offset/blockSize, full+int64(rest), full, rest, sp.unit)
 	}
 	count, note := `count="$2" iflag=fullblock`, fmt.Sprintf(`read -r n r <"$e"
+[ "$n" != 0+0 ] || exit 0
 [ "$n" = "$3" ] || exit 3
 echo "$4 %d" >>"$f.have"`, s.ext.unit)
 	if !s.u.tools.whole {
@@ -215,12 +220,12 @@ echo "$4 %d" >>"$f.have"`, s.ext.unit)
 	fmt.Fprintf(&b, `
 %sf=%s
 e="$f.$4.err"
-while [ $# -gt 3 ]; do
+%swhile [ $# -gt 3 ]; do
 dd of="$f" bs=%d seek="$1" conv=notrunc %s 2>"$e" || { cat "$e" >&2; exit 2; }
 %s
 echo "$4"
 shift 4
-done`, wider(s.f.Size), Quote(s.name), blockSize, count, note)
+done`, wider(s.f.Size), Quote(s.name), unzip(zipped), blockSize, count, note)
 	return b.String()
 }
 

@@ -13,27 +13,28 @@ import (
 )
 
 // batch uploads small files as one tar stream, which the machine unpacks and
-// hashes.
+// hashes. Where that pays, the stream is compressed.
 func (u *upload) batch(ctx context.Context, files []File) error {
 	defer Mark(ctx, "batch")()
+	zipped := u.zips(func() bool { return u.shrink(files) })
 	sum := int64(0)
 	for _, f := range files {
 		sum += f.Size
 	}
 	// The directories come first: two tars that make the same one at once fail.
 	// -m, -o: no times and no owners. The digests follow once tar is done.
-	script := fmt.Sprintf("%s%scd %s && %s tar -xmof - || exit 3\n%s",
-		wider(sum), u.tools.hash, Quote(path.Join(u.stage, "tree")), makeDirs(files), hashScript(paths(files)))
+	script := fmt.Sprintf("%s%scd %s && %s %star -xmof - || exit 3\n%s",
+		wider(sum), u.tools.hash, Quote(path.Join(u.stage, "tree")), makeDirs(files), unzip(zipped), hashScript(paths(files)))
 	p, err := u.c.start(ctx, script)
 	if err != nil {
 		return err
 	}
 	defer p.end()
 	ans := u.listen(p, nil)
-	sent := &sentCounter{u: u}
-	sendErr := u.writeTar(ctx, io.MultiWriter(p, sent), files)
+	sent := newFeed(u, p, zipped)
+	sendErr := u.writeTar(ctx, sent, files)
 	if sendErr == nil {
-		_ = p.CloseWrite()
+		sendErr = sent.end()
 	}
 	if sendErr != nil && !errors.Is(sendErr, io.EOF) {
 		u.meter.lost(sent.claimed)
@@ -135,28 +136,6 @@ func (u *upload) copyFile(ctx context.Context, w io.Writer, f File, buf []byte) 
 
 func changed(f File, how string) error {
 	return &VerifyError{Path: f.Path, Want: f.SHA256, Reason: how}
-}
-
-// sentCounter counts bytes that went into a channel and claims those that must
-// have arrived: all but what may be under way.
-type sentCounter struct {
-	u             *upload
-	sent, claimed int64
-	limit         int64 // of what may be claimed; 0: no limit
-}
-
-func (s *sentCounter) Write(p []byte) (int, error) {
-	s.sent += int64(len(p))
-	s.u.meter.alive()
-	arrived := s.sent - window - blockSize
-	if s.limit > 0 {
-		arrived = min(arrived, s.limit)
-	}
-	if arrived > s.claimed {
-		s.u.meter.got(arrived - s.claimed)
-		s.claimed = arrived
-	}
-	return len(p), nil
 }
 
 // answer is what a program writes while it is sent something.

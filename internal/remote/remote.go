@@ -4,7 +4,7 @@
 //
 // The other side needs an SSH server and plain tools: sh, tar, dd, cat, mkdir,
 // mv, rm, chmod, and one of openssl, python3 or sha256sum, of any make (busybox
-// will do). Neither sftp nor rsync is used. Nothing of the user's SSH
+// will do). With gzip as well, uploads over slow lines are compressed. Neither sftp nor rsync is used. Nothing of the user's SSH
 // configuration, keys, agent or known hosts is read or written.
 package remote
 
@@ -92,6 +92,7 @@ type Client struct {
 	distance time.Duration
 
 	tools toolbox
+	pace  pace
 }
 
 // Dial connects. A machine that shows another host key than the pinned one is

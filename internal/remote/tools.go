@@ -13,6 +13,7 @@ type toolbox struct {
 	mu    sync.Mutex
 	known bool
 	hash  string // shell function h: SHA-256 of the files named, or of standard input
+	gzip  bool   // gzip -dc unpacks what is compressed here
 	whole bool   // dd can fill its blocks from a pipe (iflag=fullblock)
 	cpus  int
 }
@@ -23,6 +24,10 @@ const needed = "tar dd cat mkdir mv rm chmod"
 // emptyDigest is the SHA-256 of nothing: a hash program that does not find it
 // is not used.
 const emptyDigest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+// emptyGzip is nothing, compressed, as a format of printf: a gzip that cannot
+// unpack it is not used.
+const emptyGzip = `\037\213\010\0\0\0\0\0\0\003\003\0\0\0\0\0\0\0\0\0`
 
 // Hash programs, the fastest first: openssl uses the processor's SHA
 // instructions, python3 has the same code behind it but starts slowly, and
@@ -72,6 +77,7 @@ func probeScript() string {
 case "$(h </dev/null 2>/dev/null)" in %s*) found=1; echo hash %s;; esac; fi
 `, f[0], emptyDigest, f[0])
 	}
+	fmt.Fprintf(&b, "command -v gzip >/dev/null 2>&1 && printf '%s' | gzip -dc >/dev/null 2>&1 && echo gzip\n", emptyGzip)
 	b.WriteString("printf ab | dd of=/dev/null bs=2 count=1 iflag=fullblock 2>/dev/null && echo fullblock\n")
 	b.WriteString("echo cpus $(getconf _NPROCESSORS_ONLN 2>/dev/null || nproc 2>/dev/null || echo 1)\necho end\n")
 	return b.String()
@@ -79,7 +85,7 @@ case "$(h </dev/null 2>/dev/null)" in %s*) found=1; echo hash %s;; esac; fi
 
 // parse reads what the probe printed.
 func (t *toolbox) parse(out string) error {
-	t.hash, t.whole, t.cpus = "", false, 1
+	t.hash, t.gzip, t.whole, t.cpus = "", false, false, 1
 	ended := false
 	for line := range strings.Lines(out) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -92,6 +98,8 @@ func (t *toolbox) parse(out string) error {
 					t.hash = "h() { " + f[1] + "; }\n"
 				}
 			}
+		case "gzip":
+			t.gzip = true
 		case "fullblock":
 			t.whole = true
 		case "cpus":

@@ -19,18 +19,48 @@ type Load struct {
 	Count int
 	Size  int           // bytes of each file
 	Delay time.Duration // each way
+	// Of makes each MiB of the content; nil: the same random bytes for all.
+	Of func(seed uint64, size int) []byte
 }
 
 // Loads are the sets that transfers are measured with.
 func Loads() []Load {
 	const far = 25 * time.Millisecond
 	return []Load{
-		{"small", 10_000, 4 << 10, 0},
-		{"mid", 200, 5 << 20, 0},
-		{"big", 1, 2 << 30, 0},
-		{"far_big", 1, 256 << 20, far},
-		{"far_small", 200, 4 << 10, far},
+		{Name: "small", Count: 10_000, Size: 4 << 10},
+		{Name: "mid", Count: 200, Size: 5 << 20},
+		{Name: "big", Count: 1, Size: 2 << 30},
+		{Name: "far_big", Count: 1, Size: 256 << 20, Delay: far},
+		{Name: "far_small", Count: 200, Size: 4 << 10, Delay: far},
 	}
+}
+
+// Random is content that does not shrink.
+func Random(seed uint64, size int) []byte {
+	b := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(seed >> 16)}).Read(b)
+	return b
+}
+
+// Text is content as of a data set, a JSON object on each line, which shrinks to a
+// third.
+func Text(seed uint64, size int) []byte {
+	words := strings.Fields(`the model answers a question about weather and music with care for each of
+		those who ask it train loss value batch token step rate small large data set world time people year day
+		man thing woman life child school state family student group country problem hand part place case week
+		company system program work government number night point home water room mother area money story fact
+		month lot right study book eye job word business issue side kind head house service friend father power
+		hour game line end member law car city community name president team minute idea body information back`)
+	r := rand.New(rand.NewPCG(seed, 0))
+	b := make([]byte, 0, size+1<<10)
+	for len(b) < size {
+		b = fmt.Appendf(b, `{"id":"%016x","role":"user","text":"`, r.Uint64())
+		for range 20 + r.IntN(60) {
+			b = append(append(b, words[r.IntN(len(words))]...), ' ')
+		}
+		b = fmt.Appendf(b, "\",\"score\":%.4f}\n", r.Float64())
+	}
+	return b[:size]
 }
 
 // Item is one file of a load.
@@ -59,6 +89,9 @@ func (l Load) Make(t T) (dir string, items []Item) {
 		}
 		h := sha256.New()
 		for n := 0; n < l.Size; n += len(chunk) {
+			if l.Of != nil {
+				chunk = l.Of(uint64(i)<<20+uint64(n>>20), len(chunk))
+			}
 			chunk[0], chunk[1] = byte(i), byte(i>>8)
 			h.Write(chunk)
 			if _, err := out.Write(chunk); err != nil {
@@ -124,6 +157,22 @@ func (l Load) Peers(s *Server, port int) []Peer {
 		peers = append(peers,
 			Peer{"up/rsync", "rsync -r -e " + shell + " SRC/ " + remote + "DST"},
 			Peer{"down/rsync", "rsync -r -e " + shell + " " + remote + "SRC/ DST"})
+	}
+	return peers
+}
+
+// Compressing are the programs that this machine has for sending a load over a slow
+// line, and one that does not compress.
+func (l Load) Compressing(s *Server, port int) []Peer {
+	options := words(s.SSHArgs(port)...)
+	remote := s.Host + ":"
+	peers := []Peer{
+		{"up/scp", "scp -q -r " + options + " SRC/. " + remote + "DST"},
+		{"up/scp -C", "scp -q -C -r " + options + " SRC/. " + remote + "DST"},
+		{"up/tar, gzip", "tar -C SRC -cf - . | gzip | ssh " + options + " " + s.Host + " 'gzip -dc | tar -C DST -xf -'"},
+	}
+	if has("rsync") {
+		peers = append(peers, Peer{"up/rsync -z", "rsync -rz -e " + words("ssh "+options) + " SRC/ " + remote + "DST"})
 	}
 	return peers
 }

@@ -17,6 +17,7 @@ type Proxy struct {
 	delay    time.Duration
 	up, down line         // from the client, from the server
 	budget   atomic.Int64 // bytes from the server until the cut; negative: none
+	rate     atomic.Int64 // bytes a second that pass each way of a connection; 0: any
 
 	mu     sync.Mutex
 	thaw   chan struct{} // closed when nothing is frozen
@@ -94,6 +95,10 @@ func (p *Proxy) Cut() {
 // CutAfter closes every connection once servers have sent n more bytes.
 func (p *Proxy) CutAfter(n int64) { p.budget.Store(n) }
 
+// Limit is how many bytes a second pass from now on, each way of each connection.
+// Connections that begin after it hold little back, as a home's line does.
+func (p *Proxy) Limit(rate int64) { p.rate.Store(rate) }
+
 // Freeze keeps connections open and passes nothing on until Thaw.
 func (p *Proxy) Freeze() {
 	p.mu.Lock()
@@ -143,6 +148,11 @@ func (p *Proxy) serve(client net.Conn) {
 		_ = client.Close()
 		return
 	}
+	if p.rate.Load() > 0 {
+		for _, conn := range []net.Conn{client, server} {
+			_ = conn.(*net.TCPConn).SetReadBuffer(512 << 10)
+		}
+	}
 	var both sync.WaitGroup
 	both.Go(func() { p.pass(server, client, &p.up, nil) })
 	both.Go(func() { p.pass(client, server, &p.down, &p.budget) })
@@ -176,11 +186,13 @@ func (p *Proxy) pass(dst, src net.Conn, way *line, budget *atomic.Int64) {
 		}
 		_ = dst.Close()
 	})
+	var free time.Time // when the line has carried what was read
 	for {
 		buf := make([]byte, 64<<10)
 		n, err := src.Read(buf)
 		if n > 0 {
 			way.take(n)
+			free = p.carry(free, n)
 			queue <- packet{buf[:n], time.Now().Add(p.delay)}
 		}
 		if budget != nil && budget.Load() >= 0 && budget.Add(-int64(n)) < 0 {
@@ -194,4 +206,22 @@ func (p *Proxy) pass(dst, src net.Conn, way *line, budget *atomic.Int64) {
 	close(queue)
 	_ = src.Close()
 	writing.Wait()
+}
+
+// carry waits as long as the line takes for n bytes after it was free, and tells
+// when it is free again.
+func (p *Proxy) carry(free time.Time, n int) time.Time {
+	rate := p.rate.Load()
+	if rate <= 0 {
+		return time.Time{}
+	}
+	const late = 20 * time.Millisecond // of a timer: it makes up for that
+	if least := time.Now().Add(-late); free.Before(least) {
+		free = least
+	}
+	free = free.Add(time.Duration(n) * time.Second / time.Duration(rate))
+	if wait := time.Until(free); wait > 0 {
+		<-time.After(wait)
+	}
+	return free
 }
