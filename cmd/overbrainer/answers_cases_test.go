@@ -34,7 +34,7 @@ var answersCases = []answersCase{
 	}},
 	{file: "money-delete-unreachable", run: func(w *answersWorld) {
 		w.must(1, "apply", "-auto-approve")
-		w.says(`pod `+w.podID()+` is not proven deleted and may go on billing at \$0\.4\d an hour`, `ends with: overbrainer`)
+		w.says(`pod `+w.podID()+` is not proven deleted and may go on billing at \$0\.4\d+ an hour`, `ends with: overbrainer`)
 		if p := w.current().Pod; p == nil || p.Gone() {
 			w.t.Errorf("the state forgot the pod: %+v", p)
 		}
