@@ -141,7 +141,7 @@ func listError(err error) error {
 }
 
 func manifestOf(list job.Manifest) Manifest {
-	out := Manifest{Matched: list.Matched, Others: list.Others, Moved: list.Moved, Left: list.Left, Files: make([]File, len(list.Files))}
+	out := Manifest{Matched: list.Matched, Others: list.Others, Moved: list.Moved, Large: list.Large, Left: list.Left, Files: make([]File, len(list.Files))}
 	for i, f := range list.Files {
 		out.Files[i] = File(f)
 	}
@@ -154,7 +154,7 @@ func (m *sshMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, e
 		Digests: c.Digests, Renewed: c.Renewed,
 	}
 	if c.Known != nil {
-		request.Known = &job.Manifest{Matched: c.Known.Matched, Others: c.Known.Others, Moved: c.Known.Moved, Left: c.Known.Left}
+		request.Known = &job.Manifest{Matched: c.Known.Matched, Others: c.Known.Others, Moved: c.Known.Moved, Large: c.Known.Large, Left: c.Known.Left}
 		for _, f := range c.Known.Files {
 			request.Known.Files = append(request.Known.Files, remote.File(f))
 		}
