@@ -61,7 +61,8 @@ func (p *Pod) digestsAhead(ctx context.Context, c Collect, m *Manifest, wanted [
 	if err != nil {
 		return nil, err
 	}
-	known, came := make(chan struct{}), arrived{}
+	known := make(chan struct{})
+	var came arrived
 	var moving atomic.Bool
 	moving.Store(len(files) > 0)
 	told := func(done, total int) {
@@ -78,15 +79,19 @@ func (p *Pod) digestsAhead(ctx context.Context, c Collect, m *Manifest, wanted [
 	if len(files) > 0 {
 		both.Go(func() error {
 			defer moving.Store(false)
-			var mu sync.Mutex
+			var mu sync.Mutex // a download that failed may leave somebody behind
+			all := arrived{}
 			err := p.conn.Pull(inner, remote.Pull{
 				Dir: p.dir, Files: files, Dest: filepath.Join(c.Dir, partial), Keys: m.Large, Progress: c.Progress, Stall: p.Stall,
 				Ahead: &remote.Ahead{Until: known, Arrived: func(f remote.File) {
 					mu.Lock()
 					defer mu.Unlock()
-					came[f.Path] = f.SHA256
+					all[f.Path] = f.SHA256
 				}},
 			})
+			mu.Lock()
+			defer mu.Unlock()
+			came = maps.Clone(all)
 			var stall *remote.StallError
 			if errors.As(err, &stall) {
 				return err
@@ -100,7 +105,8 @@ func (p *Pod) digestsAhead(ctx context.Context, c Collect, m *Manifest, wanted [
 
 // early are the large files of which nothing of their size lies here, neither in
 // place nor staged, each of several names for one file once. There are none where
-// there is no room for twice as much: how large the rest is shows later.
+// there is no room for twice as much: how large the rest is shows later, and nothing
+// is to be copied before it is known to fit.
 func (p *Pod) early(c Collect, large map[string]string) ([]remote.File, error) {
 	if len(large) == 0 {
 		return nil, nil
@@ -119,12 +125,10 @@ func (p *Pod) early(c Collect, large map[string]string) ([]remote.File, error) {
 		}
 		twins[large[name]] = true
 	}
-	err = home.checkSpace(c.Free, slices.Concat(files, files))
-	var full *SpaceError
-	if errors.As(err, &full) {
+	if home.checkSpace(c.Free, slices.Concat(files, files)) != nil {
 		return nil, nil
 	}
-	return files, err
+	return files, nil
 }
 
 // hasSize reports whether root holds a file of that name and size.
