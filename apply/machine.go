@@ -135,7 +135,7 @@ func listError(err error) error {
 }
 
 func manifestOf(list job.Manifest) Manifest {
-	return Manifest{Matched: list.Matched, Others: list.Others, Moved: list.Moved, Left: list.Left, Files: append([]File{}, list.Files...)}
+	return Manifest{Matched: list.Matched, Others: list.Others, Moved: list.Moved, Large: list.Large, Left: list.Left, Files: append([]File{}, list.Files...)}
 }
 
 func (m *sshMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, error) {
@@ -144,7 +144,7 @@ func (m *sshMachine) Collect(ctx context.Context, c CollectRequest) (Manifest, e
 		Digests: c.Digests, Renewed: c.Renewed,
 	}
 	if c.Known != nil {
-		request.Known = &job.Manifest{Matched: c.Known.Matched, Others: c.Known.Others, Moved: c.Known.Moved, Left: c.Known.Left, Files: c.Known.Files}
+		request.Known = &job.Manifest{Matched: c.Known.Matched, Others: c.Known.Others, Moved: c.Known.Moved, Large: c.Known.Large, Left: c.Known.Left, Files: c.Known.Files}
 	}
 	list, err := m.pod.Collect(ctx, request)
 	var full *job.SpaceError

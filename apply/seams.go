@@ -264,6 +264,9 @@ type Manifest struct {
 	// Moved is the directory here that takes results whose names are taken in
 	// the run's local directory; "" where there are none.
 	Moved string
+	// Large are those of Files that are large, with what their pod keeps them
+	// apart by; it goes back with a Known list as it came.
+	Large map[string]string
 	// Left are links that the globs may have meant and that lead to nothing that
 	// can be fetched, each with why.
 	Left []string

@@ -53,7 +53,7 @@ func (p *Pod) unchanged(ctx context.Context, files []remote.File) error {
 		return nil
 	}
 	// Their time alone proves nothing: it may be in the future.
-	now, err := p.hashes(ctx, slices.Compact(sortedNames(maybe)), nil)
+	now, err := p.hashes(ctx, slices.Compact(sortedNames(maybe)), nil, nil)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (p *Pod) whyWrong(ctx context.Context, m Manifest, err error) error {
 		if was.Path != wrong.Path {
 			continue
 		}
-		now, lost := p.hashes(ctx, []string{was.Path}, nil)
+		now, lost := p.hashes(ctx, []string{was.Path}, nil, nil)
 		var gone *ChangedError
 		switch {
 		case errors.As(lost, &gone), lost == nil && now[0] != was:

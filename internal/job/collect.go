@@ -61,7 +61,8 @@ func (e *SpaceError) Error() string {
 
 // Collect brings a run's results home: the pod's manifest first, then the files
 // into a staging directory inside Dir, then a comparison of every one of them
-// with the manifest, and only then their names in Dir. If anything is missing,
+// with the manifest, and only then their names in Dir. Large files begin to come
+// while the pod computes the manifest's digests. If anything is missing,
 // different or too much, nothing gets its final name and what was copied waits
 // for the next attempt. Files that lie in their places already, with the right
 // content, are not copied again. The lease is held for as long as all that takes.
@@ -77,15 +78,20 @@ func (p *Pod) Collect(ctx context.Context, c Collect) (Manifest, error) {
 		}
 	}
 	var m Manifest
+	var came arrived
 	if c.Known != nil {
 		m = *c.Known
 	} else {
 		var err error
-		if m, err = p.manifest(ctx, c.Globs, always, c.Digests); err != nil {
+		m, err = p.manifest(ctx, c.Globs, always, func(m *Manifest, wanted []string) (err error) {
+			came, err = p.digestsAhead(ctx, c, m, wanted)
+			return err
+		})
+		if err != nil {
 			return m, err
 		}
 	}
-	if err := p.fetch(ctx, c, m); err != nil {
+	if err := p.fetch(ctx, c, m, came); err != nil {
 		return m, err
 	}
 	if m.Matched == 0 && !c.AllowEmpty {
@@ -95,7 +101,7 @@ func (p *Pod) Collect(ctx context.Context, c Collect) (Manifest, error) {
 }
 
 // fetch copies, verifies and places what the manifest lists.
-func (p *Pod) fetch(ctx context.Context, c Collect, m Manifest) error {
+func (p *Pod) fetch(ctx context.Context, c Collect, m Manifest, came arrived) error {
 	home, err := openHome(c.Dir)
 	if err != nil {
 		return err
@@ -111,8 +117,8 @@ func (p *Pod) fetch(ctx context.Context, c Collect, m Manifest) error {
 	if err := home.checkSpace(c.Free, todo); err != nil {
 		return err
 	}
-	pull, copies := twins(m.Files, todo)
-	if err := p.pull(ctx, c, m, pull); err != nil {
+	pull, copies := twins(m.Files, todo, came)
+	if err := p.pull(ctx, c, m, pull, came); err != nil {
 		return p.whyWrong(ctx, m, err)
 	}
 	if !c.Running {
@@ -134,9 +140,15 @@ func (p *Pod) fetch(ctx context.Context, c Collect, m Manifest) error {
 }
 
 // pull copies files into the staging directory.
-func (p *Pod) pull(ctx context.Context, c Collect, m Manifest, files []remote.File) error {
+func (p *Pod) pull(ctx context.Context, c Collect, m Manifest, files []remote.File, came arrived) error {
 	own, moved := m.apart(files)
 	var total, before int64
+	for _, f := range m.Files {
+		if came.right(f) {
+			before += f.Size
+		}
+	}
+	total = before
 	for _, f := range files {
 		total += f.Size
 	}
@@ -158,6 +170,7 @@ func (p *Pod) pull(ctx context.Context, c Collect, m Manifest, files []remote.Fi
 			Dir:      p.dir,
 			Files:    part.files,
 			Dest:     part.dest,
+			Keys:     m.Large,
 			Grows:    p.grows,
 			Progress: tell,
 			Stall:    p.Stall,

@@ -108,7 +108,7 @@ func TestHashTools(t *testing.T) {
 				p.put(name, "hello\n")
 			}
 			p.conn.m.path = bin
-			files, err := p.hashes(t.Context(), names, nil)
+			files, err := p.hashes(t.Context(), names, nil, nil)
 			if err != nil || len(files) != len(names) {
 				t.Fatalf("%v %v", files, err)
 			}
@@ -141,10 +141,10 @@ func TestLargeResultsAreHashedByOpenSSL(t *testing.T) {
 					t.Fatal(err)
 				}
 				used := func() bool { _, err := os.Stat(filepath.Join(bin, "used")); return err == nil }
-				if _, err := p.hashes(t.Context(), []string{"small"}, nil); err != nil || used() {
+				if _, err := p.hashes(t.Context(), []string{"small"}, nil, nil); err != nil || used() {
 					t.Errorf("a small file: %v, used %v", err, used())
 				}
-				files, err := p.hashes(t.Context(), []string{"large", "small"}, nil)
+				files, err := p.hashes(t.Context(), []string{"large", "small"}, nil, nil)
 				zeros := sha256.Sum256(make([]byte, 64<<20))
 				if err != nil || len(files) != 2 || files[0].SHA256 != hex.EncodeToString(zeros[:]) || files[0].Size != 64<<20 || files[1].Size != 1 || !used() {
 					t.Errorf("%v %v, used %v", files, err, used())

@@ -14,45 +14,54 @@ import (
 	"github.com/overbrainer/overbrainer/internal/remote"
 )
 
-const hashing = "computing the results' digests"
+const (
+	hashing = "computing the results' digests"
+	// atOnce is of how many files hash.sh computes digests at the same time at most.
+	atOnce = 8
+)
 
 // hashes has the pod compute the digests of files, which are sorted by name: of as
-// many at once as take some seconds. told, which may be nil, hears how many are
-// done. The error is a *ChangedError where some went away.
-func (p *Pod) hashes(ctx context.Context, wanted []string, told func(done, total int)) ([]remote.File, error) {
+// many at once as take some seconds, of large ones at last. told, which may be nil,
+// hears how many are done. The error is a *ChangedError where some went away.
+func (p *Pod) hashes(ctx context.Context, wanted []string, large map[string]string, told func(done, total int)) ([]remote.File, error) {
 	if told == nil {
 		told = func(int, int) {}
 	}
-	var single, others []string
+	var single, small, big []string
 	for _, name := range wanted {
+		switch {
 		// Of one that grows only the beginning counts, and some programs escape
 		// names with such bytes, which others write as they are.
-		if p.grows(name) || strings.ContainsAny(name, "\n\r\\") {
+		case p.grows(name) || strings.ContainsAny(name, "\n\r\\"):
 			single = append(single, name)
-		} else {
-			others = append(others, name)
+		case large[name] != "":
+			big = append(big, name)
+		default:
+			small = append(small, name)
 		}
 	}
 	var files []remote.File
 	var unread []string
-	for done, n := 0, 16; done < len(wanted); {
-		told(done, len(wanted))
-		rest, each := single, "1"
-		if done >= len(single) {
-			rest, each = others[done-len(single):], ""
-		} else {
-			rest = rest[done:]
+	done := 0
+	for i, rest := range [][]string{single, small, big} {
+		each := ""
+		if i == 0 {
+			each = "1"
 		}
-		part, began := firstPart(rest[:min(n, len(rest))]), time.Now()
-		got, cannot, err := p.hashPart(ctx, part, each)
-		if err != nil {
-			return nil, err
-		}
-		files, unread, done = append(files, got...), append(unread, cannot...), done+len(part)
-		if took := time.Since(began); took < 2*time.Second {
-			n *= 2
-		} else if took > 10*time.Second {
-			n = max(1, n/2)
+		for n := 2 * atOnce; len(rest) > 0; {
+			told(done, len(wanted))
+			part, began := firstPart(rest[:min(n, len(rest))]), time.Now()
+			got, cannot, err := p.hashPart(ctx, part, each)
+			if err != nil {
+				return nil, err
+			}
+			files, unread = append(files, got...), append(unread, cannot...)
+			rest, done = rest[len(part):], done+len(part)
+			if took := time.Since(began); took < 2*time.Second {
+				n *= 2
+			} else if took > 10*time.Second {
+				n = max(atOnce, n/2)
+			}
 		}
 	}
 	told(len(wanted), len(wanted))
@@ -78,7 +87,7 @@ func (p *Pod) hashPart(ctx context.Context, names []string, each string) (files 
 		vars:   []string{"ob_metrics", p.Metrics, "ob_each", each},
 		names:  names,
 		script: compact(hashText),
-		max:    3*bytesOf(names) + int64(len(names))*160 + 1024,
+		max:    4*bytesOf(names) + int64(len(names))*256 + 1024,
 	})
 	if err != nil {
 		return nil, nil, err

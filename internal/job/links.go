@@ -19,6 +19,9 @@ const maxLinkDepth = 16
 // there.
 type listing struct {
 	files []string
+	// large are the files of which large says so, by name, with what changes when
+	// their content may have.
+	large map[string]string
 	// left are links that could be results and lead to nothing that can be
 	// fetched, each with why.
 	left []string
@@ -50,6 +53,8 @@ func (p *Pod) list(ctx context.Context, wanted func(name string) bool) (listing,
 		return listing{}, err
 	}
 	var all listing
+	lines, out, _ := bytes.Cut(out, []byte{0})
+	all.large = readLarge(lines)
 	sections, err := readNames(out)
 	if err != nil || len(sections) != 2 {
 		return listing{}, badList(err, "the number of parts")

@@ -27,6 +27,9 @@ type Manifest struct {
 	// Moved is the directory in the run's local directory that takes the results
 	// whose names are taken there; "" where there are none.
 	Moved string
+	// Large are those of Files that are large, by path, with what changes when
+	// their content may have: what is here of one is kept by that.
+	Large map[string]string
 	// Left are links that the globs may have meant and that lead to nothing that
 	// can be fetched, each with why.
 	Left []string
@@ -73,10 +76,14 @@ const (
 // The error is ErrNoJob where no job left them, an *UnreadError where the pod
 // cannot read some, and a *ChangedError where some went away meanwhile.
 func (p *Pod) Manifest(ctx context.Context, globs, always []string) (Manifest, error) {
-	return p.manifest(ctx, globs, always, nil)
+	return p.manifest(ctx, globs, always, func(m *Manifest, wanted []string) (err error) {
+		m.Files, err = p.hashes(ctx, wanted, m.Large, nil)
+		return err
+	})
 }
 
-func (p *Pod) manifest(ctx context.Context, globs, always []string, told func(done, total int)) (Manifest, error) {
+// manifest is Manifest with the files by what digests makes of their names.
+func (p *Pod) manifest(ctx context.Context, globs, always []string, digests func(m *Manifest, wanted []string) error) (Manifest, error) {
 	set := glob.New(globs)
 	list, err := p.list(ctx, func(name string) bool { return mayHold(set, always, name) })
 	var script *ScriptError
@@ -94,11 +101,17 @@ func (p *Pod) manifest(ctx context.Context, globs, always []string, told func(do
 	if len(wanted) == 0 {
 		return m, nil
 	}
-	if m.Files, err = p.hashes(ctx, wanted, told); err != nil {
-		return m, err
+	for _, name := range wanted {
+		if stamp, found := list.large[name]; found && !isTaken(name) {
+			if m.Large == nil {
+				m.Large = map[string]string{}
+			}
+			m.Large[name] = stamp
+		}
 	}
+	err = digests(&m, wanted)
 	m.move(list.files)
-	return m, nil
+	return m, err
 }
 
 // move gives the results whose names are taken in the run's local directory
@@ -109,11 +122,17 @@ func (m *Manifest) move(all []string) {
 		moved += "_"
 	}
 	for i, f := range m.Files {
-		if top, _, _ := strings.Cut(f.Path, "/"); slices.Contains(localNames, top) {
+		if isTaken(f.Path) {
 			m.Files[i].Path, m.Moved = moved+"/"+f.Path, moved
 		}
 	}
 	slices.SortFunc(m.Files, func(a, b remote.File) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// isTaken reports whether a result's name is taken in the run's local directory.
+func isTaken(name string) bool {
+	top, _, _ := strings.Cut(name, "/")
+	return slices.Contains(localNames, top)
 }
 
 // apart divides files into those that lie on the pod under their own paths, and

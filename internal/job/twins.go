@@ -21,9 +21,9 @@ type twin struct {
 	placed     bool // from lies in its final place
 }
 
-// twins divides what is still to come into what has to be fetched and what is a
-// copy of another file of the list.
-func twins(all, todo []remote.File) (pull []remote.File, copies []twin) {
+// twins divides what is still to come, and did not come ahead, into what has to be
+// fetched and what is a copy of another file of the list.
+func twins(all, todo []remote.File, came arrived) (pull []remote.File, copies []twin) {
 	type content struct {
 		digest string
 		size   int64
@@ -31,11 +31,14 @@ func twins(all, todo []remote.File) (pull []remote.File, copies []twin) {
 	missing := paths(todo)
 	sources := map[content]twin{}
 	for _, f := range all {
-		if !missing[f.Path] && f.Size >= minTwin {
-			sources[content{f.SHA256, f.Size}] = twin{from: f, placed: true}
+		if placed := !missing[f.Path]; (placed || came.right(f)) && f.Size >= minTwin {
+			sources[content{f.SHA256, f.Size}] = twin{from: f, placed: placed}
 		}
 	}
 	for _, f := range todo {
+		if came.right(f) {
+			continue
+		}
 		key := content{f.SHA256, f.Size}
 		if t, ok := sources[key]; ok {
 			t.file = f

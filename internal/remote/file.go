@@ -55,7 +55,7 @@ func (e *MissingToolError) Error() string {
 
 // checkFiles refuses lists that could write somewhere else than asked, name a
 // file twice or a file as a directory.
-func checkFiles(files []File) (total int64, err error) {
+func checkFiles(files []File, digests bool) (total int64, err error) {
 	seen := make(map[string]bool, len(files))
 	for _, f := range files {
 		switch {
@@ -63,7 +63,7 @@ func checkFiles(files []File) (total int64, err error) {
 			return 0, fmt.Errorf("%q is not a relative path inside the directory", f.Path)
 		case f.Size < 0:
 			return 0, fmt.Errorf("%q has a negative size", f.Path)
-		case !isDigest(f.SHA256):
+		case digests && !isDigest(f.SHA256):
 			return 0, fmt.Errorf("%q has no SHA-256 of 64 hexadecimal digits", f.Path)
 		case seen[f.Path]:
 			return 0, fmt.Errorf("%q is listed twice", f.Path)

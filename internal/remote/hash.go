@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
+	"io"
 )
 
 // hashBuffer is how much is read, hashed and written at once: what one SSH packet
@@ -18,5 +19,11 @@ const receiveBuffer = 4 * hashBuffer
 type digest struct{ hash.Hash }
 
 func newHash() digest { return digest{sha256.New()} }
+
+func hashOf(text string) string {
+	h := newHash()
+	_, _ = io.WriteString(h, text)
+	return h.hex()
+}
 
 func (d digest) hex() string { return hex.EncodeToString(d.Sum(nil)) }

@@ -46,6 +46,20 @@ type Pull struct {
 	// Grows tells files that may have grown since they were listed: what they
 	// held then is what counts. nil: none may.
 	Grows func(name string) bool
+	// Keys are of files, by path, what they are kept under while they are not
+	// whole: what changes when their content may have. Others are by their digest.
+	Keys map[string]string
+	// Ahead: the digests are not known yet, and nothing is verified.
+	Ahead *Ahead
+}
+
+// Ahead is a download that begins before the digests of its files are known.
+type Ahead struct {
+	// Arrived is told of each file that lies in Dest, with the digest of what
+	// came. It may be called several times at once.
+	Arrived func(File)
+	// Until: what has not begun when it is closed is left out, which is no error.
+	Until <-chan struct{}
 }
 
 // Pull downloads files and verifies each one's SHA-256. When it returns nil,
@@ -56,7 +70,7 @@ type Pull struct {
 // Errors: *VerifyError, *StallError, *MissingToolError, ctx's own, the
 // connection's (see Client.Err), and those of the local file system.
 func (c *Client) Pull(ctx context.Context, p Pull) error {
-	total, err := checkFiles(p.Files)
+	total, err := checkFiles(p.Files, p.Ahead == nil)
 	if err != nil {
 		return err
 	}
@@ -78,7 +92,7 @@ func (c *Client) Pull(ctx context.Context, p Pull) error {
 	stop := m.watch(fail, p.Progress, p.Stall)
 	defer stop()
 
-	d := &download{c: c, dir: p.Dir, root: root, parts: partsFor(p.Files), meter: m, grows: p.Grows}
+	d := &download{c: c, dir: p.Dir, root: root, parts: partsFor(p.Files), meter: m, grows: p.Grows, keys: p.Keys, ahead: p.Ahead}
 	err = d.run(inner, fail, p.Files)
 	return c.lacking(ctx, c.cause(ctx, firstError(context.Cause(inner), err)))
 }
@@ -106,6 +120,8 @@ type download struct {
 	parts string // the directory in root of files that are not complete yet
 	meter *meter
 	grows func(name string) bool // may be nil
+	keys  map[string]string      // by path
+	ahead *Ahead                 // may be nil
 
 	mu     sync.Mutex
 	linked []File // came as a link to another file of its batch
@@ -135,8 +151,11 @@ func (d *download) run(ctx context.Context, fail context.CancelCauseFunc, files 
 // fetch downloads files. With stripes -1 none of them travels in tar.
 func (d *download) fetch(ctx context.Context, fail context.CancelCauseFunc, files []File, stripes, channels int) error {
 	small, large := split(files)
-	if stripes < 0 {
+	switch {
+	case stripes < 0:
 		small, large, stripes = nil, files, 1
+	case d.ahead != nil:
+		small, large = nil, files
 	}
 	var jobs []func(context.Context) error
 	var parts []*part
@@ -148,11 +167,30 @@ func (d *download) fetch(ctx context.Context, fail context.CancelCauseFunc, file
 	for _, batch := range batches(small, batchBytes(small, channels)) {
 		jobs = append(jobs, func(ctx context.Context) error { return d.batch(ctx, batch) })
 	}
-	err := runJobs(ctx, fail, channels, jobs)
+	err := runJobs(ctx, fail, channels, d.ahead.inTime(jobs))
 	for _, p := range parts {
 		p.keep()
 	}
 	return err
+}
+
+// inTime are jobs that do nothing once they are not wanted any more.
+func (a *Ahead) inTime(jobs []func(context.Context) error) []func(context.Context) error {
+	if a == nil {
+		return jobs
+	}
+	wanted := make([]func(context.Context) error, len(jobs))
+	for i, job := range jobs {
+		wanted[i] = func(ctx context.Context) error {
+			select {
+			case <-a.Until:
+				return nil
+			default:
+				return job(ctx)
+			}
+		}
+	}
+	return wanted
 }
 
 // skipPresent leaves out the files that are there already and are right.

@@ -14,8 +14,8 @@ import (
 	"sync"
 )
 
-// part is a large file on its way here. It grows under a name made of its
-// expected digest, so that what is there is of use only to the same content.
+// part is a large file on its way here. It grows under a name made of its key or
+// its expected digest, so that what is there is of use only to the same content.
 type part struct {
 	d       *download
 	f       File
@@ -38,10 +38,12 @@ type part struct {
 }
 
 func newPart(d *download, f File, stripes int) *part {
-	h := newHash()
-	_, _ = io.WriteString(h, f.Path)
+	content := f.SHA256
+	if key, found := d.keys[f.Path]; found {
+		content = hashOf(key)
+	}
 	p := &part{d: d, f: f, ext: newExtents(f.Size), hash: newHash()}
-	p.name = path.Join(d.parts, f.SHA256+"-"+h.hex()[:16])
+	p.name = path.Join(d.parts, content+"-"+hashOf(f.Path)[:16])
 	if info, err := d.root.Lstat(p.name); err == nil && info.Mode().IsRegular() && info.Size() <= f.Size {
 		if text, err := d.root.ReadFile(p.name + ".have"); err == nil {
 			p.ext.load(string(text))
@@ -257,14 +259,22 @@ func (p *part) verify(ctx context.Context, file *os.File) error {
 	return p.settle(ctx)
 }
 
-// settle puts a whole file in its place if its digest is right.
+// settle puts a whole file in its place if its digest is right, or tells which it
+// has where that is not known yet.
 func (p *part) settle(ctx context.Context) error {
-	if got := p.hash.hex(); got != p.f.SHA256 {
+	got := p.hash.hex()
+	if p.d.ahead == nil && got != p.f.SHA256 {
 		p.drop()
 		return &VerifyError{Path: p.f.Path, Want: p.f.SHA256, Got: got}
 	}
 	defer Mark(ctx, "placing")()
-	return p.place()
+	if err := p.place(); err != nil || p.d.ahead == nil {
+		return err
+	}
+	f := p.f
+	f.SHA256 = got
+	p.d.ahead.Arrived(f)
+	return nil
 }
 
 // place puts a verified file where it belongs.

@@ -39,7 +39,7 @@ type Push struct {
 // Errors: *VerifyError, *StallError, *MissingToolError, ctx's own, the
 // connection's (see Client.Err), and those of Open and of what it opens.
 func (c *Client) Push(ctx context.Context, p Push) error {
-	total, err := checkFiles(p.Files)
+	total, err := checkFiles(p.Files, true)
 	if err != nil {
 		return err
 	}

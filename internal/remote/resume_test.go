@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -400,4 +401,69 @@ func replaceByLink(t *testing.T, file, target string) {
 	t.Helper()
 	must(t, os.Remove(file))
 	must(t, os.Symlink(target, file))
+}
+
+// A download ahead of its digests tells what came, goes on under the same key, and
+// begins nothing once it is not wanted.
+func TestPullAhead(t *testing.T) {
+	s := remotetest.StartBuiltin(t, remotetest.Options{})
+	p := remotetest.StartProxy(t, s, 0)
+	src, dst := t.TempDir(), t.TempDir()
+	files := map[string][]byte{"big": content(1, 30<<20), "small": []byte("a")}
+	list := tree(t, src, files)
+	var mu sync.Mutex
+	var came map[string]string
+	until := make(chan struct{})
+	pull := Pull{Dir: src, Dest: dst, Keys: map[string]string{"big": "30 1", "small": "1 1"}, Ahead: &Ahead{Until: until, Arrived: func(f File) {
+		mu.Lock()
+		defer mu.Unlock()
+		came[f.Path] = f.SHA256
+	}}}
+	for _, f := range list {
+		f.SHA256 = ""
+		pull.Files = append(pull.Files, f)
+	}
+	try := func() error {
+		came = map[string]string{}
+		c := near(dial(t, s, p))
+		defer c.Close()
+		return c.Pull(within(t, time.Minute), pull)
+	}
+	p.CutAfter(15 << 20)
+	if err := try(); err == nil {
+		t.Fatal("it was not cut")
+	}
+	if err := try(); err != nil {
+		t.Fatal(err)
+	}
+	same(t, dst, files)
+	for _, f := range list {
+		if got, told := came[f.Path]; told && got != f.SHA256 || !told && f.Path == "big" {
+			t.Errorf("%s came as %q", f.Path, got)
+		}
+	}
+	if sent := p.Down(); float64(sent) > 1.3*30*(1<<20) {
+		t.Errorf("%d bytes sent", sent)
+	}
+	// The same key goes on with what is not the same content any more.
+	dst = t.TempDir()
+	pull.Dest = dst
+	p.CutAfter(15 << 20)
+	if err := try(); err == nil {
+		t.Fatal("it was not cut")
+	}
+	pull.Files, pull.Ahead = tree(t, src, map[string][]byte{"big": content(2, 30<<20)}), nil
+	if err := try(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dst, "big")); err != nil || !bytes.Equal(got, content(2, 30<<20)) {
+		t.Errorf("mixed content, %v", err)
+	}
+	close(until)
+	dst = t.TempDir()
+	pull.Dest, pull.Ahead = dst, &Ahead{Until: until, Arrived: func(f File) { t.Errorf("%s came", f.Path) }}
+	if err := try(); err != nil {
+		t.Fatal(err)
+	}
+	same(t, dst, nil)
 }
