@@ -87,7 +87,7 @@ func (r *runner) goOnBooting(offers []plan.Offer) RunOutcome {
 	err := r.waitReady()
 	var slow *notReadyError
 	if err == nil {
-		r.sweepOthers()
+		r.sweepBeside()
 		return r.ready()
 	}
 	if errors.As(err, &slow) && !slow.final {

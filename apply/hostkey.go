@@ -1,7 +1,9 @@
 package apply
 
 import (
+	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -156,8 +158,11 @@ func (r *runner) dropSecret(ref state.SecretRef) error {
 
 // reasonOf is the text of a provider's error, without the name of the call.
 func reasonOf(err error) string {
-	if err == nil {
+	switch {
+	case err == nil:
 		return ""
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer in time"
 	}
 	return err.Error()
 }

@@ -105,8 +105,8 @@ func (s *session) listPods(name string) ([]providers.Pod, error) {
 
 // recentPods is listPods as of an eighth of the wait between two looks: runs that
 // end at about the same time share a list.
-func (r *runner) recentPods() ([]providers.Pod, error) {
-	return r.s.listPodsUntil(r.s.steady(), r.provider, r.t.Poll/8)
+func (r *runner) recentPods(ctx context.Context) ([]providers.Pod, error) {
+	return r.s.listPodsUntil(ctx, r.provider, r.t.Poll/8)
 }
 
 func (s *session) listPodsUntil(ctx context.Context, name string, within time.Duration) ([]providers.Pod, error) {
@@ -141,11 +141,13 @@ func (s *session) catalog(name string, q providers.CatalogQuery, within time.Dur
 	if err != nil {
 		return providers.Catalog{}, err
 	}
+	ctx, cancel := s.breakable()
+	defer cancel()
 	return shareOf(s, s.catalogs, plan.ScopeKey(name, q), func() (providers.Catalog, error) {
 		catalog, err := rented.Provider.Catalog(s.steady(), q)
 		if err == nil {
 			s.noteClock(name, catalog.ServerTime)
 		}
 		return catalog, err
-	}).recent(s.steady(), within)
+	}).recent(ctx, within)
 }

@@ -44,6 +44,13 @@ func (s *session) looksAt(provider string) *looks {
 	return l
 }
 
+// looking bounds one of many looks at a pod by the time of a command on it: an API
+// that asks to wait for longer is asked again at the next look, and meanwhile whoever
+// looks sees to everything else.
+func (r *runner) looking(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, r.t.Call)
+}
+
 // readPod is the run's pod as it was within so long.
 func (r *runner) readPod(ctx context.Context, within time.Duration) (providers.Pod, error) {
 	id := r.run.Pod.ID

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/providers/providertest"
+	"github.com/overbrainer/overbrainer/state"
 )
 
 // TestManyRunsShareTheirReads: following eight pods takes about as many
@@ -46,4 +48,53 @@ func TestManyRunsShareTheirReads(t *testing.T) {
 		t.Errorf("%d reads of the secrets, %d for one run", secrets, oneSecrets)
 	}
 	t.Logf("one run: %d reads, %d lists; eight: %d and %d", oneGets, oneLists, gets, lists)
+}
+
+// TestListsThatHang: an API that asks to wait for long keeps nobody from seeing that
+// a job has ended, nor from leaving.
+func TestListsThatHang(t *testing.T) {
+	sweep := func() *plan.Plan {
+		specs := map[string]*plan.RunSpec{}
+		for i := range 4 {
+			specs[fmt.Sprintf("run.r%d", i)] = spec()
+		}
+		return planOf(plan.Create, specs)
+	}
+	hang := func(w *world, lists int) {
+		w.parallel = 4
+		w.mem.Fail(providertest.Fault{Op: "ListPods", Skip: lists, Times: 3, Do: func() { time.Sleep(10 * time.Minute) }})
+	}
+	t.Run("while jobs run", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			const length = 5 * time.Minute
+			w.job.length = length
+			hang(w, 6)
+			w.apply(sweep(), Options{})
+			for i := range 4 {
+				run := w.run(fmt.Sprintf("run.r%d", i))
+				if took := run.Attempts[0].EndedAt.Sub(*run.Pod.ReadyAt); run.Phase != state.Succeeded || took > length+time.Minute {
+					t.Errorf("%s: %s, its pod lived %s for a job of %s", run.ID, run.Phase, took, length)
+				}
+			}
+			w.clean()
+		})
+	})
+	t.Run("while pods boot", func(t *testing.T) {
+		in(t, func(t *testing.T, w *world) {
+			w.boot = func(_ int, p *fakePod) { p.bootTime = time.Hour }
+			hang(w, 1)
+			began := time.Now()
+			time.AfterFunc(time.Minute, func() { w.interrupts <- struct{}{} })
+			if out := w.apply(sweep(), Options{}); !out.Interrupted {
+				t.Errorf("class %d", out.Class)
+			}
+			for i := range 4 {
+				run := w.run(fmt.Sprintf("run.r%d", i))
+				if took := run.Attempts[0].EndedAt.Sub(began); took > 90*time.Second {
+					t.Errorf("%s: its pod lived %s", run.ID, took)
+				}
+			}
+			w.clean()
+		})
+	})
 }

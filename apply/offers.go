@@ -41,7 +41,7 @@ func (o *offers) begin(within time.Duration) {
 	o.walk, o.blind, o.none = nil, nil, nil
 	catalog, err := o.catalog(within)
 	if err != nil {
-		o.r.warnf("the catalog could not be read again, so the plan's order stays: %s", reasonOf(err))
+		o.unread("the plan's order", err)
 		for _, offer := range o.planned {
 			if !offer.Reserve {
 				o.blind = append(o.blind, offer)
@@ -89,10 +89,17 @@ func (o *offers) refused(gpuType string) {
 	}
 	catalog, err := o.catalog(0)
 	if err != nil {
-		o.r.warnf("the catalog could not be read again, so the order stays: %s", reasonOf(err))
+		o.unread("the order", err)
 		return
 	}
 	o.walk.Reread(catalog)
+}
+
+// unread says that the catalog could not be read, unless that was the user's wish.
+func (o *offers) unread(order string, err error) {
+	if !o.r.s.interrupted() {
+		o.r.warnf("the catalog could not be read again, so %s stays: %s", order, reasonOf(err))
+	}
 }
 
 // tooDear says which offers were left out for their price.

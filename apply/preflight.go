@@ -106,7 +106,11 @@ func unguarded(format string, args ...any) *notReadyError {
 
 // dead looks whether a pod that answers SSH is still there.
 func (w *readiness) dead() (bool, error) {
-	pod, err := w.r.rented.Provider.GetPod(w.r.s.steady(), w.r.run.Pod.ID)
+	unbroken, end := w.r.s.breakable()
+	defer end()
+	ctx, cancel := w.r.looking(unbroken)
+	defer cancel()
+	pod, err := w.r.rented.Provider.GetPod(ctx, w.r.run.Pod.ID)
 	switch {
 	case err == nil && pod.Status.Dead():
 		return true, slow("it is %s", pod.Status)

@@ -150,14 +150,21 @@ func (r *runner) diskSize(words string) string {
 // look reads the pod once and tries to connect.
 func (w *readiness) look() (done bool, err error) {
 	r := w.r
-	pod, err := r.readPod(r.s.steady(), r.t.Poll/2)
+	unbroken, end := r.s.breakable()
+	defer end()
+	ctx, cancel := r.looking(unbroken)
+	defer cancel()
+	pod, err := r.readPod(ctx, r.t.Poll/2)
 	if err == nil && pod.SSH == nil && r.guardReady() {
 		// It has an address by now, which a list of before does not show.
-		pod, err = r.rented.Provider.GetPod(r.s.steady(), pod.ID)
+		pod, err = r.rented.Provider.GetPod(ctx, pod.ID)
 	}
 	switch {
 	case providers.Is(err, providers.NotFound):
 		return false, w.unknown()
+	case err != nil && ctx.Err() != nil:
+		w.why = "the provider has not answered yet"
+		return false, nil
 	case err != nil && !transient(err):
 		return false, failf("read_pod", "%s", reasonOf(err)).at(r.address).because(err)
 	case err != nil:

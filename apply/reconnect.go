@@ -48,7 +48,9 @@ func (f *follower) reconnect() (watched, bool) {
 func (f *follower) lookAtPod() (watched, bool) {
 	r := f.r
 	f.lookedAt = r.now()
-	pod, err := r.readPod(f.ctx, r.t.PodLook/2)
+	ctx, cancel := r.looking(f.ctx)
+	defer cancel()
+	pod, err := r.readPod(ctx, r.t.PodLook/2)
 	switch {
 	case providers.Is(err, providers.NotFound):
 		gone, gerr := r.goneWith(f.ctx, r.run.Pod.ID, r.run.Pod.CreatedAt, r.s.sleep)

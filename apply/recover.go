@@ -151,7 +151,7 @@ func (r *runner) recover(pods []providers.Pod, planned bool) error {
 		return nil
 	}
 	if r.run.Pod != nil || len(r.run.Strays) > 0 {
-		r.sweepOthers()
+		r.sweepOthers(r.s.steady())
 	}
 	if !planned && !r.run.Phase.Ended() && (r.run.Pod == nil || r.run.Pod.Gone()) && !r.mayExist() {
 		return nil // begun and without a pod: a later plan goes on with it

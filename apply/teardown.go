@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -94,7 +95,9 @@ func (r *runner) recordGone(by string, until time.Time, ours bool) error {
 // sighted is one read of a pod, to know who ended it: whether it may be there,
 // and whether it is stopped.
 func (r *runner) sighted(id string) (seen, stopped bool) {
-	pod, err := r.rented.Provider.GetPod(r.s.steady(), id)
+	ctx, cancel := r.looking(r.s.steady()) // the deletion is not to wait for it
+	defer cancel()
+	pod, err := r.rented.Provider.GetPod(ctx, id)
 	return !providers.Is(err, providers.NotFound), err == nil && pod.Status.Dead()
 }
 
@@ -235,12 +238,20 @@ func (r *runner) removeStray(stray state.Stray) error {
 	})
 }
 
+// sweepBeside is sweepOthers while a pod that bills waits for its job: what cannot be
+// looked at by then is at the run's end.
+func (r *runner) sweepBeside() {
+	ctx, cancel := r.looking(r.s.steady())
+	defer cancel()
+	r.sweepOthers(ctx)
+}
+
 // sweepOthers deletes every pod that carries the run's marker but the recorded
 // one. known is false when the list could not be read, and then nothing of the
 // run may be forgotten. A create call that was not answered clearly, is old
 // enough and left no pod in the list, counts as absent.
-func (r *runner) sweepOthers() (known bool) {
-	pods, err := r.recentPods()
+func (r *runner) sweepOthers(ctx context.Context) (known bool) {
+	pods, err := r.recentPods(ctx)
 	if err != nil {
 		r.warnf("other pods of the run could not be looked for: %s", reasonOf(err))
 		return false

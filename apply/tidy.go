@@ -31,7 +31,7 @@ func (r *runner) tidy() {
 	if r.unclaimed || r.s.isBroken() {
 		return
 	}
-	known := r.sweepOthers()
+	known := r.sweepOthers(r.s.steady())
 	if !known || r.mayExist() {
 		return
 	}

@@ -53,11 +53,11 @@ func (r *runner) place(shown []plan.Offer) error {
 	w := &placement{r: r, offers: r.newOffers(shown), common: map[common]int{}}
 	err := w.walk()
 	if err == nil {
-		r.sweepOthers()
+		r.sweepBeside()
 		return nil
 	}
 	if w.unclear > 0 || r.unfinished() {
-		r.sweepOthers()
+		r.sweepOthers(r.s.steady())
 		if names := r.unfinishedNames(); len(names) > 0 {
 			r.warnf("some create calls were not answered clearly (%s); a pod may still appear, the next apply, destroy or sweep finds it", strings.Join(names, ", "))
 		}
