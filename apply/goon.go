@@ -87,7 +87,6 @@ func (r *runner) goOnBooting(offers []plan.Offer) RunOutcome {
 	err := r.waitReady()
 	var slow *notReadyError
 	if err == nil {
-		r.sweepBeside()
 		return r.ready()
 	}
 	if errors.As(err, &slow) && !slow.final {

@@ -144,6 +144,12 @@ func (r *runner) placed(offers []plan.Offer) RunOutcome {
 
 // ready starts the job on a pod that is ready, and follows it.
 func (r *runner) ready() RunOutcome {
+	// A second pod of the run bills while an upload takes its time; without one the
+	// job, whose pod bills as well, is not to wait for a list.
+	uploads := len(r.spec.Uploads) > 0
+	if uploads {
+		r.sweepBeside()
+	}
 	err := r.start()
 	var doubt *doubtError
 	switch {
@@ -151,6 +157,9 @@ func (r *runner) ready() RunOutcome {
 		return r.inDoubt(doubt.error)
 	case err != nil:
 		return r.notStarted(err)
+	}
+	if !uploads {
+		r.sweepBeside()
 	}
 	return r.running()
 }

@@ -238,8 +238,8 @@ func (r *runner) removeStray(stray state.Stray) error {
 	})
 }
 
-// sweepBeside is sweepOthers while a pod that bills waits for its job: what cannot be
-// looked at by then is at the run's end.
+// sweepBeside is sweepOthers beside a pod that is in use: what cannot be looked at
+// soon is looked at when the run ends.
 func (r *runner) sweepBeside() {
 	ctx, cancel := r.looking(r.s.steady())
 	defer cancel()

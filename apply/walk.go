@@ -53,7 +53,6 @@ func (r *runner) place(shown []plan.Offer) error {
 	w := &placement{r: r, offers: r.newOffers(shown), common: map[common]int{}}
 	err := w.walk()
 	if err == nil {
-		r.sweepBeside()
 		return nil
 	}
 	if w.unclear > 0 || r.unfinished() {
