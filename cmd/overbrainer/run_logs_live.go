@@ -86,6 +86,7 @@ type logFollower struct {
 
 	m     apply.Machine
 	began bool
+	end   int64 // where the log ended when it was asked for
 	from  apply.Offsets
 	shown logPlace
 	held  []byte // the beginning of a line that is not whole yet
@@ -152,8 +153,14 @@ func (f *logFollower) look(ctx context.Context) (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		f.began = true
-		done = !poll.More && (poll.State != apply.JobRunning || !f.view.follow)
+		if !f.began || poll.LogAnew {
+			f.began, f.end = true, poll.LogSize
+		}
+		done = !poll.More && poll.State != apply.JobRunning
+		if !f.view.follow && f.from.Log >= f.end { // it may grow faster than it is read
+			done = true
+			f.held = f.held[:max(0, int64(len(f.held))-f.from.Log+f.end)]
+		}
 		// A line is shown when it is whole.
 		end := bytes.LastIndexByte(f.held, '\n') + 1
 		if done || end == 0 && len(f.held) >= logLine {
@@ -164,7 +171,7 @@ func (f *logFollower) look(ctx context.Context) (done bool, err error) {
 		}
 		f.shown.pass(f.held[:end])
 		f.held = append([]byte(nil), f.held[end:]...)
-		if !poll.More {
+		if done || !poll.More {
 			f.tell(poll.State)
 			return done, nil
 		}

@@ -46,7 +46,7 @@ func (m logMachine) Poll(_ context.Context, from apply.Offsets) (apply.Poll, err
 		at = max(0, int64(len(p.log))+at)
 	}
 	p.reads += int64(len(p.log)) - at
-	return apply.Poll{State: state, Log: []byte(p.log[at:]), Next: apply.Offsets{Log: int64(len(p.log))}}, nil
+	return apply.Poll{State: state, Log: []byte(p.log[at:]), Next: apply.Offsets{Log: int64(len(p.log))}, LogSize: int64(len(p.log))}, nil
 }
 
 // TestFollowedLog: a log that is followed comes whole and once, over as many
@@ -170,7 +170,7 @@ func (p *pouring) Poll(_ context.Context, from apply.Offsets) (apply.Poll, error
 	}
 	next := min(p.size, at+limit)
 	return apply.Poll{
-		State: state, Log: []byte(strings.Repeat(line, int(next-at)/len(line))), Next: apply.Offsets{Log: next}, More: next < p.size,
+		State: state, Log: []byte(strings.Repeat(line, int(next-at)/len(line))), Next: apply.Offsets{Log: next}, LogSize: p.size, More: next < p.size,
 	}, nil
 }
 
@@ -202,6 +202,46 @@ func TestPouringLog(t *testing.T) {
 			t.Errorf("%d bytes were held", largest)
 		}
 	}
+}
+
+// TestPouringLogEndsWhereItWas: what is not followed ends where the log ended when it
+// was asked for, also where it is never read to its end.
+func TestPouringLogEndsWhereItWas(t *testing.T) {
+	const first, each = 1 << 20, 128 << 10 // each look finds it longer
+	pod := &pouring{size: first, ends: 100}
+	shown := int64(0)
+	f := &logFollower{
+		view: logsView{tail: -1},
+		dial: func(context.Context) (apply.Machine, error) { return pod, nil },
+		show: func(r io.Reader) error { n, err := io.Copy(io.Discard, r); shown += n; return err },
+		say:  func(string) {},
+	}
+	if err := f.run(t.Context()); err != nil || shown != first+each || pod.looks >= pod.ends {
+		t.Errorf("%v, %d bytes after %d looks", err, shown, pod.looks)
+	}
+	// It ends within a line, and goes on.
+	growing := &logPod{log: "a\nb", parts: []string{"", "c\nd\n"}}
+	var got strings.Builder
+	f = &logFollower{
+		view: logsView{tail: -1},
+		dial: func(context.Context) (apply.Machine, error) { return inPieces{logMachine{pod: growing}}, nil },
+		show: func(r io.Reader) error { _, err := io.Copy(&got, r); return err },
+		say:  func(string) {},
+	}
+	if err := f.run(t.Context()); err != nil || got.String() != "a\nb" {
+		t.Errorf("%v, %q", err, got.String())
+	}
+}
+
+// inPieces brings one byte of the first look.
+type inPieces struct{ logMachine }
+
+func (m inPieces) Poll(ctx context.Context, from apply.Offsets) (apply.Poll, error) {
+	p, err := m.logMachine.Poll(ctx, from)
+	if from.Log == 0 {
+		p.Log, p.Next.Log, p.More = p.Log[:1], 1, true
+	}
+	return p, err
 }
 
 // TestLongLineIsShown: a line that does not end is not held for ever.
