@@ -203,9 +203,10 @@ func (t *tail) flush(line func(string)) {
 }
 
 func (t *tail) writeLine(data []byte, line func(string)) {
-	text := t.redact.String(string(data))
+	body := bytes.TrimSuffix(data, []byte{'\n'}) // a match must not take the line's end along
+	text := t.redact.String(string(body))
 	if t.log != nil {
-		if t.unsaved = append(t.unsaved, text...); len(t.unsaved) >= maxUnsaved {
+		if t.unsaved = append(append(t.unsaved, text...), data[len(body):]...); len(t.unsaved) >= maxUnsaved {
 			t.writeUnsaved()
 		}
 	}

@@ -31,6 +31,8 @@ type node struct {
 	waiting string // the address of the run that goes on without us
 	// left: it was stopped, and left a snapshot that another run may start from.
 	left bool
+	// interrupted: it was not begun before the interrupt, or given up at it.
+	interrupted bool
 }
 
 func (s *session) walkGraph(p *plan.Plan) {
@@ -113,8 +115,12 @@ func (g *graph) visit(n *node) {
 	}
 	for _, d := range n.after {
 		if d.failed != "" && !(d.left && startsFrom(n.step, d.step.Address)) {
-			n.failed = n.step.Address
-			g.skip(n, d.step.Address)
+			n.failed, n.interrupted = n.step.Address, d.interrupted
+			because := d.step.Address
+			if d.interrupted {
+				because = TheInterrupt
+			}
+			g.skip(n, because)
 			return
 		}
 		if d.waiting != "" {
@@ -165,7 +171,7 @@ func (g *graph) perform(n *node) {
 	s, step := g.s, n.step
 	if s.interrupted() && step.Action != plan.Destroy {
 		s.noteInterrupted()
-		n.failed = step.Address
+		n.failed, n.interrupted = step.Address, true
 		g.skip(n, TheInterrupt)
 		return
 	}
@@ -208,7 +214,7 @@ func (g *graph) run(n *node) {
 		n.waiting = step.Address
 		s.noteInterruptedBy(out)
 	case out.Class != OK:
-		n.failed = step.Address
+		n.failed, n.interrupted = step.Address, out.Class == Interrupt
 		n.left = out.Err == nil && out.State == string(state.Stopped) && out.Retrieved
 	}
 	g.settle(step.Address)

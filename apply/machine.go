@@ -95,7 +95,7 @@ func (m *sshMachine) Poll(ctx context.Context, from Offsets) (Poll, error) {
 	}
 	out := Poll{
 		State: JobState(p.Status.State), Exit: p.Status.Exit, EndedBy: p.EndedBy,
-		Log: p.Log, Metrics: p.Metrics, Next: Offsets(p.Next), LogAnew: p.LogAnew, MetricsAnew: p.MetricsAnew,
+		Log: p.Log, Metrics: p.Metrics, Next: Offsets(p.Next), LogSize: p.LogSize, LogAnew: p.LogAnew, MetricsAnew: p.MetricsAnew,
 		Proof: p.HasProof, DiskUsed: p.DiskUsed, DiskFree: p.DiskFree, VolumeUsed: p.VolumeUsed,
 		More: p.Status.Ended() && !p.Drained() || p.Next.Log < p.LogSize,
 	}

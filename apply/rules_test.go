@@ -395,6 +395,34 @@ func TestDependants(t *testing.T) {
 	})
 }
 
+// What depends on a run that an interrupt kept from being begun, or that was given up
+// at it, was not begun before it either: nothing failed.
+func TestDependantsOfWhatWasInterrupted(t *testing.T) {
+	for name, at := range map[string]time.Duration{"while a pod boots": 12 * time.Second, "while a job runs": 3 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.job.hang = true
+				w.parallel = 1 // of a and b one is begun
+				p := planOf(plan.Run, map[string]*plan.RunSpec{"run.a": spec(), "run.a2": spec(), "run.b": spec(), "run.b2": spec()})
+				p.Steps[1].DependsOn, p.Steps[3].DependsOn = []string{"run.a"}, []string{"run.b"}
+				time.AfterFunc(at, func() { w.interrupts <- struct{}{} })
+				out := w.apply(p, Options{})
+				if out.Class != Interrupt || len(out.Skipped)+len(out.Waiting) != 3 || len(out.Skipped) < 2 {
+					t.Fatalf("%+v", out)
+				}
+				for _, s := range out.Skipped {
+					if s.Because != TheInterrupt {
+						t.Errorf("%+v", s)
+					}
+				}
+				if w.said(EventSkipped, "failed") {
+					t.Error("something is said to have failed")
+				}
+			})
+		})
+	}
+}
+
 // A cap that is used up keeps nobody from following what goes on; what would
 // have to begin is told, and there is no run of it that could only fail.
 func TestAnEmptyCapHoldsOnlyWhatBegins(t *testing.T) {

@@ -233,6 +233,7 @@ type Poll struct {
 	// Log is new bytes of the job's log, Metrics new whole lines.
 	Log, Metrics []byte
 	Next         Offsets
+	LogSize      int64
 	// LogAnew and MetricsAnew: the file is shorter than it was and is read from
 	// its beginning.
 	LogAnew, MetricsAnew bool

@@ -427,6 +427,13 @@ func TestKeptForEver(t *testing.T) {
 	if plan.Cost.MaxUSD != nil || !strings.Contains(plan.Cost.Unbounded, "the pod is kept for ever, at $0.447 an hour until it is destroyed") {
 		t.Errorf("cost %+v", plan.Cost)
 	}
+	// Of a sweep a few are named.
+	forever, _, _ := strings.Cut(base, "output \"")
+	p.write("overbrainer.hcl", strings.Replace(forever, `outputs = ["output/**"]`, "outputs = [\"output/**\"]\n  keep_pod = \"forever\"\n  count = 200", 1))
+	const want = "run.train[0], run.train[1], run.train[2] and 197 more: the pod is kept for ever, at $0.447 an hour until it is destroyed or max_cost_usd = 3 is spent"
+	if plan := p.plan(); plan.Cost.MaxUSD != nil || plan.Cost.Unbounded != want {
+		t.Errorf("%.300s", plan.Cost.Unbounded)
+	}
 }
 
 // TestShortBounds: a bound that leaves little of a pod is warned of, with how much

@@ -38,7 +38,7 @@ func (b *builder) total() {
 	hourly, expected, storage := 0.0, 0.0, 0.0
 	c.HourlyUSD, c.ExpectedUSD, c.MonthlyStorageUSD = &hourly, &expected, &storage
 	byCap := map[string][]*Step{}
-	var unbounded []string
+	unbounded := map[string][]string{} // addresses by the reason, which many may share
 	for _, s := range b.p.Steps {
 		if s.Type == "volume" {
 			if b.staysBilled(s) {
@@ -55,7 +55,7 @@ func (b *builder) total() {
 		c.HourlyUSD = sum(c.HourlyUSD, s.hourly())
 		c.ExpectedUSD = sum(c.ExpectedUSD, s.Cost.ExpectedUSD)
 		if s.Cost.Unbounded != "" {
-			unbounded = append(unbounded, s.Address+": "+s.Cost.Unbounded)
+			unbounded[s.Cost.Unbounded] = append(unbounded[s.Cost.Unbounded], s.Address)
 		}
 		addr := b.capOf(s)
 		byCap[addr] = append(byCap[addr], s)
@@ -71,7 +71,11 @@ func (b *builder) total() {
 		}
 	}
 	if len(unbounded) > 0 {
-		c.MaxUSD, c.Unbounded = nil, strings.Join(unbounded, "; ")
+		var texts []string
+		for _, reason := range sortedKeys(unbounded) {
+			texts = append(texts, List(unbounded[reason], maxNamed)+": "+reason)
+		}
+		c.MaxUSD, c.Unbounded = nil, strings.Join(texts, "; ")
 	}
 	c.Basis = "every boot attempt, max_hours, overrun_hours and the time after the end at the dearest offer, container disk and volume included; at most max_cost_usd for a run and max_total_usd for a cap"
 }

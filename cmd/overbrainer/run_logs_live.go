@@ -52,7 +52,7 @@ func (a *app) liveLog(ctx context.Context, in inputs, address string, run *state
 			}
 			return nil, told
 		},
-		rest: func(from int64) (io.ReadCloser, bool) {
+		rest: func(from logPlace) (io.ReadCloser, bool) {
 			at := pod.latest(ctx)
 			if !at.Phase.Ended() || !at.Retrieved && at.Pod != nil && !at.Pod.Gone() {
 				return nil, false
@@ -61,8 +61,11 @@ func (a *app) liveLog(ctx context.Context, in inputs, address string, run *state
 			if err != nil {
 				return nil, false
 			}
-			_, err = log.Seek(from, io.SeekStart)
-			return log, err == nil
+			if err := from.seek(log, a.redactor.String); err != nil {
+				log.Close()
+				return nil, false
+			}
+			return log, true
 		},
 	}
 	defer f.close()
@@ -74,16 +77,18 @@ func (a *app) liveLog(ctx context.Context, in inputs, address string, run *state
 type logFollower struct {
 	view logsView
 	dial func(context.Context) (apply.Machine, error)
-	// rest gives the log from an offset on, from here, once the run has ended
+	// rest gives the log from a place on, from here, once the run has ended
 	// without us.
-	rest func(from int64) (io.ReadCloser, bool)
+	rest func(from logPlace) (io.ReadCloser, bool)
 	show func(io.Reader) error
 	say  func(string)
 	wait func(context.Context, time.Duration) error
 
 	m     apply.Machine
 	began bool
+	end   int64 // where the log ended when it was asked for
 	from  apply.Offsets
+	shown logPlace
 	held  []byte // the beginning of a line that is not whole yet
 }
 
@@ -106,7 +111,7 @@ func (f *logFollower) run(ctx context.Context) error {
 			return err
 		}
 		f.close()
-		if log, ended := f.rest(max(0, f.from.Log-int64(len(f.held)))); ended {
+		if log, ended := f.rest(f.shown); ended {
 			defer log.Close()
 			return f.show(log)
 		}
@@ -148,8 +153,14 @@ func (f *logFollower) look(ctx context.Context) (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		f.began = true
-		done = !poll.More && (poll.State != apply.JobRunning || !f.view.follow)
+		if !f.began || poll.LogAnew {
+			f.began, f.end = true, poll.LogSize
+		}
+		done = !poll.More && poll.State != apply.JobRunning
+		if !f.view.follow && f.from.Log >= f.end { // it may grow faster than it is read
+			done = true
+			f.held = f.held[:max(0, int64(len(f.held))-f.from.Log+f.end)]
+		}
 		// A line is shown when it is whole.
 		end := bytes.LastIndexByte(f.held, '\n') + 1
 		if done || end == 0 && len(f.held) >= logLine {
@@ -158,8 +169,9 @@ func (f *logFollower) look(ctx context.Context) (done bool, err error) {
 		if err := f.show(bytes.NewReader(f.held[:end])); err != nil {
 			return false, err
 		}
+		f.shown.pass(f.held[:end])
 		f.held = append([]byte(nil), f.held[end:]...)
-		if !poll.More {
+		if done || !poll.More {
 			f.tell(poll.State)
 			return done, nil
 		}
@@ -185,7 +197,7 @@ func (f *logFollower) poll(ctx context.Context) (apply.Poll, error) {
 		return poll, err
 	}
 	if poll.LogAnew {
-		f.held = nil
+		f.held, f.shown = nil, logPlace{}
 	}
 	f.from = poll.Next
 	f.held = append(f.held, poll.Log...)
@@ -205,7 +217,13 @@ func (f *logFollower) skip(ctx context.Context) (poll apply.Poll, err error) {
 		}
 		whole := f.from.Log <= int64(len(f.held))
 		if whole || bytes.Count(f.held, []byte{'\n'}) > f.view.tail {
-			f.held = append([]byte(nil), lastLines(f.held, f.view.tail)...)
+			f.shown = logPlace{at: f.from.Log - int64(len(f.held)), lines: -1}
+			if whole {
+				f.shown = logPlace{}
+			}
+			last := lastLines(f.held, f.view.tail)
+			f.shown.pass(f.held[:len(f.held)-len(last)])
+			f.held = append([]byte(nil), last...)
 			return poll, nil
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/overbrainer/overbrainer/apply"
+	"github.com/overbrainer/overbrainer/internal/safetext"
 )
 
 // logMachine is a pod whose log grows by a part with each look; "cut" is a
@@ -45,13 +46,19 @@ func (m logMachine) Poll(_ context.Context, from apply.Offsets) (apply.Poll, err
 		at = max(0, int64(len(p.log))+at)
 	}
 	p.reads += int64(len(p.log)) - at
-	return apply.Poll{State: state, Log: []byte(p.log[at:]), Next: apply.Offsets{Log: int64(len(p.log))}}, nil
+	return apply.Poll{State: state, Log: []byte(p.log[at:]), Next: apply.Offsets{Log: int64(len(p.log))}, LogSize: int64(len(p.log))}, nil
 }
 
 // TestFollowedLog: a log that is followed comes whole and once, over as many
 // connections as it takes, and its end from here where the pod is gone.
 func TestFollowedLog(t *testing.T) {
 	long := strings.Repeat("0123456789abcde\n", 1<<20)
+	var lines strings.Builder
+	for i := range 1 << 17 {
+		fmt.Fprintf(&lines, "line %d of many\n", i)
+	}
+	numbered := lines.String()
+	words := strings.ReplaceAll(numbered, "\n", " hush-hush ")
 	tests := []struct {
 		name   string
 		view   logsView
@@ -67,6 +74,13 @@ func TestFollowedLog(t *testing.T) {
 		{name: "cut twice", view: logsView{follow: true, tail: -1}, parts: []string{"a\nb", "cut", "c\n", "cut", "cut", "d\n"}, want: "a\nbc\nd\n", dials: 4},
 		{name: "cut at once", view: logsView{follow: true, tail: -1}, parts: []string{"cut", "a\n"}, want: "a\n", dials: 2},
 		{name: "cut as the run ends", view: logsView{follow: true, tail: -1}, parts: []string{"a\nb", "cut"}, gone: true, want: "a\nbc\nthe end\n", dials: 1},
+		{name: "cut as the run ends, masked here", view: logsView{follow: true, tail: -1}, parts: []string{"key hush-hush\n\na\nb", "cut"}, gone: true, want: "key hush-hush\n\na\nbc\nthe end\n", dials: 1},
+		{name: "alike lines, masked here", view: logsView{follow: true, tail: -1}, parts: []string{strings.Repeat("hush-hush\n", 9), "cut"}, gone: true, want: strings.Repeat("hush-hush\n", 9) + "c\nthe end\n", dials: 1},
+		{name: "within a long line, masked here", view: logsView{follow: true, tail: -1}, parts: []string{"hush-hush\n", words, "cut"}, gone: true, want: "hush-hush\n" + words + "c\nthe end\n", dials: 1},
+		{name: "the last lines, masked here", view: logsView{follow: true, tail: 1}, before: "hush-hush\nb\n", parts: []string{"", "d\n", "cut"}, gone: true, want: "b\nd\nc\nthe end\n", dials: 1},
+		{name: "the last lines of a long log, masked here", view: logsView{follow: true, tail: 1}, before: "hush-hush\n" + numbered + "hush-hush\n", parts: []string{"", "new", "cut"}, gone: true, want: "hush-hush\nnewc\nthe end\n", dials: 1, most: 1 << 20},
+		{name: "none of a long log, masked here", view: logsView{follow: true, tail: 0}, before: "hush-hush\n" + numbered, parts: []string{"", "cut"}, gone: true, want: "c\nthe end\n", dials: 1, most: 1 << 20},
+		{name: "the last lines of a long log that kept its lengths", view: logsView{follow: true, tail: 1}, before: long, parts: []string{"", "cut"}, gone: true, want: "0123456789abcde\nc\nthe end\n", dials: 1},
 		{name: "not followed, cut", view: logsView{tail: -1}, parts: []string{"cut"}, fails: true, dials: 1},
 		{name: "the last lines", view: logsView{tail: 2}, before: "a\nb\nc\n", want: "b\nc\n", dials: 1},
 		{name: "none of them", view: logsView{tail: 0, follow: true}, before: "a\n", parts: []string{"", "b\n"}, want: "b\n", dials: 1},
@@ -83,8 +97,13 @@ func TestFollowedLog(t *testing.T) {
 					pod.dials++
 					return logMachine{pod: pod}, nil
 				},
-				rest: func(from int64) (io.ReadCloser, bool) {
-					return io.NopCloser(strings.NewReader((pod.log + "c\nthe end\n")[from:])), tt.gone
+				rest: func(from logPlace) (io.ReadCloser, bool) {
+					mask := safetext.NewRedactor("hush-hush").String
+					kept := strings.NewReader(mask(pod.log + "c\nthe end\n"))
+					if err := from.seek(kept, mask); err != nil {
+						t.Error(err)
+					}
+					return io.NopCloser(kept), tt.gone
 				},
 				show: func(r io.Reader) error { _, err := io.Copy(&got, r); return err },
 				say:  func(string) {},
@@ -117,7 +136,7 @@ func TestFollowedLogGivesUp(t *testing.T) {
 			}
 			return logMachine{pod: pod}, nil
 		},
-		rest: func(int64) (io.ReadCloser, bool) { return nil, false },
+		rest: func(logPlace) (io.ReadCloser, bool) { return nil, false },
 		show: func(io.Reader) error { pod.parts = []string{"cut"}; return nil },
 		say:  func(string) { said++ },
 		wait: func(_ context.Context, d time.Duration) error { waited += d; return nil },
@@ -151,7 +170,7 @@ func (p *pouring) Poll(_ context.Context, from apply.Offsets) (apply.Poll, error
 	}
 	next := min(p.size, at+limit)
 	return apply.Poll{
-		State: state, Log: []byte(strings.Repeat(line, int(next-at)/len(line))), Next: apply.Offsets{Log: next}, More: next < p.size,
+		State: state, Log: []byte(strings.Repeat(line, int(next-at)/len(line))), Next: apply.Offsets{Log: next}, LogSize: p.size, More: next < p.size,
 	}, nil
 }
 
@@ -183,6 +202,46 @@ func TestPouringLog(t *testing.T) {
 			t.Errorf("%d bytes were held", largest)
 		}
 	}
+}
+
+// TestPouringLogEndsWhereItWas: what is not followed ends where the log ended when it
+// was asked for, also where it is never read to its end.
+func TestPouringLogEndsWhereItWas(t *testing.T) {
+	const first, each = 1 << 20, 128 << 10 // each look finds it longer
+	pod := &pouring{size: first, ends: 100}
+	shown := int64(0)
+	f := &logFollower{
+		view: logsView{tail: -1},
+		dial: func(context.Context) (apply.Machine, error) { return pod, nil },
+		show: func(r io.Reader) error { n, err := io.Copy(io.Discard, r); shown += n; return err },
+		say:  func(string) {},
+	}
+	if err := f.run(t.Context()); err != nil || shown != first+each || pod.looks >= pod.ends {
+		t.Errorf("%v, %d bytes after %d looks", err, shown, pod.looks)
+	}
+	// It ends within a line, and goes on.
+	growing := &logPod{log: "a\nb", parts: []string{"", "c\nd\n"}}
+	var got strings.Builder
+	f = &logFollower{
+		view: logsView{tail: -1},
+		dial: func(context.Context) (apply.Machine, error) { return inPieces{logMachine{pod: growing}}, nil },
+		show: func(r io.Reader) error { _, err := io.Copy(&got, r); return err },
+		say:  func(string) {},
+	}
+	if err := f.run(t.Context()); err != nil || got.String() != "a\nb" {
+		t.Errorf("%v, %q", err, got.String())
+	}
+}
+
+// inPieces brings one byte of the first look.
+type inPieces struct{ logMachine }
+
+func (m inPieces) Poll(ctx context.Context, from apply.Offsets) (apply.Poll, error) {
+	p, err := m.logMachine.Poll(ctx, from)
+	if from.Log == 0 {
+		p.Log, p.Next.Log, p.More = p.Log[:1], 1, true
+	}
+	return p, err
 }
 
 // TestLongLineIsShown: a line that does not end is not held for ever.

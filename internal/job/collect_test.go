@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -120,6 +121,50 @@ func TestHashTools(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSizesOfResults: stat tells them, and that of the log at a look, without reading a
+// file to count it, and wc where there is no stat that takes a format.
+func TestSizesOfResults(t *testing.T) {
+	everyShell(t, func(t *testing.T, m machine) {
+		for name, stat := range map[string]string{"by stat": "", "by wc": "exit 1"} {
+			t.Run(name, func(t *testing.T) {
+				counting, calls := counted(t, m, "wc")
+				p := newPod(t, m)
+				p.conn.m = counting
+				if stat != "" {
+					p.conn.m.path = filepath.Dir(p.tool("stat", stat)) + ":" + counting.path
+				}
+				sizes := map[string]int64{"a file": 6, "and\\another": 0, "job.log": 70000, "large": 64 << 20, "two\nlines": 12}
+				for name, size := range sizes {
+					p.put(name, "")
+					if err := os.Truncate(filepath.Join(p.dir, name), size); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := os.Symlink("large", filepath.Join(p.dir, "link")); err != nil {
+					t.Fatal(err)
+				}
+				sizes["link"] = 64 << 20
+				names := slices.Sorted(maps.Keys(sizes))
+				files, err := p.hashes(t.Context(), names, nil, nil)
+				if err != nil || len(files) != len(names) {
+					t.Fatalf("%v %v", files, err)
+				}
+				for _, f := range files {
+					if f.Size != sizes[f.Path] {
+						t.Errorf("%s has %d bytes", f.Path, f.Size)
+					}
+				}
+				if poll, err := p.Poll(t.Context(), Offsets{}, Limits{}); err != nil || poll.LogSize != sizes["job.log"] {
+					t.Errorf("a look: %d bytes, %v", poll.LogSize, err)
+				}
+				if n := calls(); (n > 0) != (stat != "") {
+					t.Errorf("wc was started %d times", n)
+				}
+			})
+		}
+	})
 }
 
 // TestLargeResultsAreHashedByOpenSSL: where much is to be read, and by what else
@@ -239,7 +284,7 @@ func counted(t *testing.T, m machine, names ...string) (counting machine, calls 
 // told.
 func TestManyFilesTakeFewPrograms(t *testing.T) {
 	everyShell(t, func(t *testing.T, m machine) {
-		m, calls := counted(t, m, "sha256sum", "wc", "head", "find")
+		m, calls := counted(t, m, "sha256sum", "stat", "wc", "head", "find")
 		p, c := results(t, m)
 		p.conn.m = m
 		const many = 2000
@@ -742,7 +787,7 @@ func TestWhyAFileIsWrong(t *testing.T) {
 func TestLogThatGrowsWhileItIsHashed(t *testing.T) {
 	m := machine{name: "sh", sh: "/bin/sh", path: os.Getenv("PATH")}
 	p, c := results(t, m)
-	p.conn.m.path = filepath.Dir(p.tool("wc", need(t, "wc")+" \"$@\"\necho more >>job.log")) + ":" + m.path
+	p.conn.m.path = filepath.Dir(p.tool("stat", need(t, "stat")+" \"$@\"\necho more >>job.log")) + ":" + m.path
 	manifest, err := p.Manifest(t.Context(), c.Globs, []string{"job.log"})
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -115,6 +117,43 @@ func TestJobEnvironment(t *testing.T) {
 			ours := name == "OVERBRAINER_JOB" || env[name] != ""
 			if !ours && (strings.HasPrefix(name, "OVERBRAINER_") || strings.HasPrefix(name, "ob_") || name == "SSH_CONNECTION") {
 				t.Errorf("the job sees %s", name)
+			}
+		}
+	})
+}
+
+// TestImageVariablesNamedAsOurs: whatever word of the pod's script a variable of the
+// image has for a name, the job gets what the image gave. Names that begin with ob_ are
+// the scripts' own, and reach no job.
+func TestImageVariablesNamedAsOurs(t *testing.T) {
+	script, err := Script(guardFunctions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := regexp.MustCompile(`\b[a-z][a-z0-9_]*\b`).FindAllString(script, -1)
+	everyShell(t, func(t *testing.T, m machine) {
+		p := newPod(t, m)
+		for _, word := range words {
+			p.env[word] = "the image's " + word
+		}
+		p.start()
+		p.ready()
+		if !p.has(".pod/watchdog.log") {
+			t.Fatal("the watchdog looks elsewhere")
+		}
+		p.launch(Launch{Command: []string{"cat", "/proc/self/environ"}})
+		if s := p.ended(); s.Exit != 0 {
+			t.Fatalf("%v: %s", s, p.get("job.log"))
+		}
+		entries := strings.Split(p.get("job.log"), "\x00")
+		for name, value := range p.env {
+			if there := slices.Contains(entries, name+"="+value); there == strings.HasPrefix(name, "ob_") {
+				t.Errorf("%s, there: %t", name, there)
+			}
+		}
+		for _, entry := range entries {
+			if strings.HasPrefix(entry, "ob_") {
+				t.Errorf("the job sees %s", entry)
 			}
 		}
 	})

@@ -53,7 +53,7 @@ func TestShellcheck(t *testing.T) {
 		"links":    libText + linksText,
 		"below":    belowText,
 		"changed":  changedText,
-		"hash":     hashText,
+		"hash":     libText + hashText,
 		"request":  libText + requestText,
 		"disk":     libText + diskText,
 		"programs": programsText,
@@ -89,7 +89,7 @@ func TestScriptsParse(t *testing.T) {
 			compact(libText) + compact(statusText) + compact(pollText) + compact(serveText),
 			compact(libText) + compact(statusText) + compact(procsText) + compact(cancelText),
 			compact(libText) + compact(procsText) + compact(leftText),
-			compact(filesText), compact(linksText), compact(belowText), compact(changedText), compact(hashText), compact(libText) + compact(requestText),
+			compact(filesText), compact(linksText), compact(belowText), compact(changedText), compact(libText) + compact(hashText), compact(libText) + compact(requestText),
 			compact(libText) + compact(diskText), compact(programsText),
 		} {
 			cmd := exec.Command(m.sh, "-n")

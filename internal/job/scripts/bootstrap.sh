@@ -1,31 +1,34 @@
 # shellcheck shell=sh disable=SC2154,SC2034,SC2016
 # The first thing that runs on a pod: claims the run's directory, writes the
 # watchdog, brings up sshd with the run's keys and becomes the watchdog. Every
-# failure after the watchdog is written ends in a guarded pod.
+# failure after the watchdog is written ends in a guarded pod. To assign to a variable
+# of the image's changes what is exported, and so what the job gets: until its
+# environment is saved only names that begin with ob_ are.
 set -u
 umask 077
 
 ob_root=${OVERBRAINER_POD_ROOT:-}
 ob_run=$ob_root${OVERBRAINER_RUN_DIR:?}
-pod=$ob_run/.pod
-etc=$ob_root/etc/overbrainer
+ob_pod=$ob_run/.pod
+ob_etc=$ob_root/etc/overbrainer
 ob_ssh=$ob_root/etc/ssh
 ob_keys=$ob_root/root/.ssh
-claimed=0
+ob_ours=0
+ob_watch_dir= # an image may not lead the watchdog elsewhere
 
 say() {
 	ob_clock %Y-%m-%dT%H:%M:%SZ
 	ob_text="$ob_now bootstrap: $1"
 	printf '%s\n' "$ob_text"
-	if [ "$claimed" = 1 ]; then
-		{ printf '%s\n' "$ob_text" >>"$pod/bootstrap.log"; } 2>/dev/null
+	if [ "$ob_ours" = 1 ]; then
+		{ printf '%s\n' "$ob_text" >>"$ob_pod/bootstrap.log"; } 2>/dev/null
 	fi
 }
 
 # become_watchdog: bash where this is bash, else sh.
 become_watchdog() {
 	unset OVERBRAINER_HOST_KEY OVERBRAINER_AUTHORIZED_KEY
-	exec "${BASH:-sh}" "$etc/watchdog.sh"
+	exec "${BASH:-sh}" "$ob_etc/watchdog.sh"
 }
 
 # fail REASON: the reason is always a fixed text, never a variable's content. What
@@ -40,9 +43,9 @@ fail() {
 	IFS=$ob_fields
 	OVERBRAINER_BOOT_FAILED=1
 	export OVERBRAINER_BOOT_FAILED OVERBRAINER_BOOT_REASON
-	ob_write "$pod/bootstrap_failed" "$OVERBRAINER_BOOT_REASON"
+	ob_write "$ob_pod/bootstrap_failed" "$OVERBRAINER_BOOT_REASON"
 	say "failed: $OVERBRAINER_BOOT_REASON"
-	[ -f "$etc/watchdog.sh" ] && become_watchdog
+	[ -f "$ob_etc/watchdog.sh" ] && become_watchdog
 	printf 'overbrainer-verdict failed bootstrap: %s\n' "$OVERBRAINER_BOOT_REASON"
 	exit 1
 }
@@ -52,16 +55,16 @@ fail() {
 new_pod() {
 	ob_who=${OVERBRAINER_ATTEMPT:-}/${OVERBRAINER_DEADLINE:-}
 	ob_was=
-	if [ -f "$pod/attempt" ]; then
-		{ IFS= read -r ob_was || :; } 2>/dev/null <"$pod/attempt"
+	if [ -f "$ob_pod/attempt" ]; then
+		{ IFS= read -r ob_was || :; } 2>/dev/null <"$ob_pod/attempt"
 	fi
 	if [ "$ob_was" != "$ob_who" ]; then
-		ob_remove "$pod/first_start" "$pod/lease" "$pod/seen" "$pod/snapshot_at" "$pod/cost_cap_at" "$pod/keep_until" || return 1
-		ob_write "$pod/attempt" "$ob_who" || return 1
+		ob_remove "$ob_pod/first_start" "$ob_pod/lease" "$ob_pod/seen" "$ob_pod/snapshot_at" "$ob_pod/cost_cap_at" "$ob_pod/keep_until" || return 1
+		ob_write "$ob_pod/attempt" "$ob_who" || return 1
 	else
 		say "container restarted"
 	fi
-	ob_remove "$pod/watchdog" "$pod/bootstrap_failed" "$pod/du.running" "$ob_root/run/sshd.started"
+	ob_remove "$ob_pod/watchdog" "$ob_pod/bootstrap_failed" "$ob_pod/du.running" "$ob_root/run/sshd.started"
 }
 
 # make_places: the directories of everything below, by one program. Whether they
@@ -69,12 +72,12 @@ new_pod() {
 make_places() {
 	[ ! -d "$ob_keys" ] || chmod 700 "$ob_keys"
 	[ ! -d "$ob_root/run/sshd" ] || chmod 755 "$ob_root/run/sshd"
-	mkdir -p "$pod" "$etc" "$ob_ssh" "$ob_keys" "$ob_root/run/sshd"
+	mkdir -p "$ob_pod" "$ob_etc" "$ob_ssh" "$ob_keys" "$ob_root/run/sshd"
 } 2>/dev/null
 
 save_watchdog() {
-	write_watchdog >"$etc/watchdog.sh.tmp" || return 1
-	mv -f "$etc/watchdog.sh.tmp" "$etc/watchdog.sh"
+	write_watchdog >"$ob_etc/watchdog.sh.tmp" || return 1
+	mv -f "$ob_etc/watchdog.sh.tmp" "$ob_etc/watchdog.sh"
 }
 
 # exported NAME VALUE: commands for sh that give a variable exactly this value.
@@ -103,7 +106,7 @@ save_environment() {
 		for ob_name in $ob_names; do
 			case $ob_name in
 			*[!A-Za-z0-9_]*) continue ;;
-			RUNPOD_* | OVERBRAINER_* | JUPYTER_* | PUBLIC_KEY | SSH_PUBLIC_KEY) continue ;;
+			ob_* | RUNPOD_* | OVERBRAINER_* | JUPYTER_* | PUBLIC_KEY | SSH_PUBLIC_KEY) continue ;;
 			_ | PWD | OLDPWD | SHLVL | IFS | UID | EUID | PPID | BASHOPTS | SHELLOPTS | BASH_VERSINFO) continue ;;
 			esac
 			eval "ob_value=\${$ob_name-}"
@@ -116,21 +119,21 @@ save_environment() {
 				exported "${ob_name%%:*}" "$ob_cache/${ob_name#*:}"
 			done
 		fi
-	} >"$etc/job.env"
+	} >"$ob_etc/job.env"
 }
 
 find_sshd() {
 	ob_fields=$IFS
 	IFS=:
 	for ob_at in $PATH:/usr/sbin:/usr/local/sbin:/sbin; do
-		sshd=$ob_at/sshd
-		case $sshd in
-		/*) [ -f "$sshd" ] && [ -x "$sshd" ] && break ;;
+		ob_sshd=$ob_at/sshd
+		case $ob_sshd in
+		/*) [ -f "$ob_sshd" ] && [ -x "$ob_sshd" ] && break ;;
 		esac
-		sshd=
+		ob_sshd=
 	done
 	IFS=$ob_fields
-	[ -n "$sshd" ]
+	[ -n "$ob_sshd" ]
 }
 
 install_sshd() {
@@ -153,7 +156,7 @@ need_sshd() {
 	find_sshd && return 0
 	[ "${OVERBRAINER_INSTALL_SSHD:-1}" != 0 ] || return 1
 	say "sshd is not in the image, installing openssh-server"
-	(install_sshd) </dev/null >"$pod/install.log" 2>&1 &
+	(install_sshd) </dev/null >"$ob_pod/install.log" 2>&1 &
 	ob_installer=$!
 	ob_number "${OVERBRAINER_INSTALL_WAIT:-}" 180
 	ob_left=$ob_n
@@ -228,10 +231,10 @@ start_sshd() {
 		'UseDNS no' \
 		"PidFile \"$ob_root/run/overbrainer-sshd.pid\"" \
 		'Subsystem sftp internal-sftp' \
-		'SetEnv SHLVL=1' >"$etc/sshd_config" || return 1
-	"$sshd" -f "$etc/sshd_config" 2>/dev/null && return 0
-	sed -i '/^SetEnv /d' "$etc/sshd_config"
-	"$sshd" -f "$etc/sshd_config"
+		'SetEnv SHLVL=1' >"$ob_etc/sshd_config" || return 1
+	"$ob_sshd" -f "$ob_etc/sshd_config" 2>/dev/null && return 0
+	sed -i '/^SetEnv /d' "$ob_etc/sshd_config"
+	"$ob_sshd" -f "$ob_etc/sshd_config"
 }
 
 main() {
@@ -240,12 +243,12 @@ main() {
 	if [ "$ob_claimed" != 0 ]; then
 		# Whatever lies there stays as it is.
 		ob_run=$ob_root/root/overbrainer-refused-run
-		pod=$ob_run/.pod
+		ob_pod=$ob_run/.pod
 		ob_watch_dir=$ob_run
 		export ob_watch_dir
 	fi
 	make_places
-	claimed=1
+	ob_ours=1
 	say "run ${OVERBRAINER_RUN_ID:-unknown}"
 	save_watchdog || fail "the watchdog cannot be written"
 	case $ob_claimed in

@@ -20,13 +20,22 @@ else
 	exit 1
 fi
 ob_digest='=' ob_size='='
-# ob_large: whether the sizes, of which the last line is their sum, are so many bytes
-# that a faster program is worth its start.
+# ob_large: whether the sizes come to so many bytes that a faster program is worth its
+# start. wc adds a line of their sum.
 ob_large() {
-	ob_sum=${ob_sizes##*"$ob_lines"}
-	ob_sum=${ob_sum#"${ob_sum%%[! ]*}"}
-	ob_number "${ob_sum%% *}" 0
-	[ "$ob_n" -ge 67108864 ]
+	ob_sum=0
+	ob_fields=$IFS
+	IFS=$ob_lines
+	set -f
+	for ob_at in $ob_sizes; do
+		case $ob_at in *' ./'*) ;; *) continue ;; esac
+		ob_at=${ob_at#"${ob_at%%[! ]*}"}
+		ob_number "${ob_at%% *}" 0
+		ob_sum=$((ob_sum + ob_n))
+	done
+	set +f
+	IFS=$ob_fields
+	[ "$ob_sum" -ge 67108864 ]
 }
 # ob_fast FILE...: by what is fastest, which sha256sum is seldom: it often knows no
 # instructions for it. Of large files at once in as many programs as half of the
@@ -35,7 +44,7 @@ ob_large() {
 ob_fast() {
 	command -v xargs >/dev/null 2>&1 || return 1
 	ob_share=$#
-	[ $((ob_n / $#)) -lt 67108864 ] || ob_share=1
+	[ $((ob_sum / $#)) -lt 67108864 ] || ob_share=1
 	ob_number "$(nproc 2>/dev/null)" 2
 	ob_some=$((ob_n / 2))
 	[ "$ob_some" -ge 1 ] || ob_some=1
@@ -55,7 +64,8 @@ ob_shares() {
 	xargs -0 -n "$ob_share" -P "$ob_some" $ob_nice "$@"
 }
 if [ -z "$ob_each" ]; then
-	ob_sizes=$(wc -c "$@" 2>/dev/null)
+	ob_sizes=$(stat -L -c '%s %n' "$@" 2>/dev/null)
+	[ -n "$ob_sizes" ] || ob_sizes=$(wc -c "$@" 2>/dev/null)
 	{ ob_large && ob_fast "$@"; } 2>/dev/null || $ob_hash "$@" 2>/dev/null
 	printf '\000%s\n\000' "$ob_sizes"
 else
@@ -64,9 +74,8 @@ fi
 for ob_at in "$@"; do
 	[ -f "$ob_at" ] || continue
 	if [ -n "$ob_each" ]; then
+		ob_size_of "$ob_at"
 		# On its standard input a program meets no name.
-		ob_size=$(wc -c <"$ob_at")
-		ob_size=${ob_size##* }
 		case $ob_at in
 		./job.log | "./$ob_metrics") ob_digest=$(head -c "$ob_size" "$ob_at" | $ob_hash) ;;
 		*) ob_digest=$($ob_hash <"$ob_at") ;;

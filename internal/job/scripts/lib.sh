@@ -62,6 +62,14 @@ ob_mtime() {
 	stat -c %Y "$1" 2>/dev/null || date -r "$1" +%s 2>/dev/null || :
 }
 
+# ob_size_of FILE: sets ob_size to its size. wc is the second choice, because
+# busybox's reads what it counts.
+ob_size_of() {
+	ob_size=$(stat -L -c %s "$1" 2>/dev/null) || ob_size=$(wc -c 2>/dev/null <"$1")
+	ob_number "${ob_size##* }" ""
+	ob_size=$ob_n
+}
+
 # ob_bounded SECONDS COMMAND...: under timeout where there is one.
 ob_bounded() {
 	ob_limit=$1

@@ -9,9 +9,8 @@
 ob_chunk() {
 	ob_size=0
 	if [ -f "$2" ]; then
-		ob_size=$(wc -c 2>/dev/null <"$2")
-		ob_number "${ob_size##* }" 0
-		ob_size=$ob_n
+		ob_size_of "$2"
+		: "${ob_size:=0}"
 	fi
 	ob_at=$3
 	if [ "$ob_at" -lt 0 ]; then
