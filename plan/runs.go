@@ -147,7 +147,7 @@ func askedWords(step *Step, hours float64) string {
 		return ""
 	}
 	all := time.Duration(hours * float64(time.Hour))
-	return fmt.Sprintf(" The job is asked to save itself after %s.", Minutes((all-SnapshotLead(all, LongestLead)).Hours()))
+	return fmt.Sprintf(" The job is asked to save itself after %s.", Minutes((all - SnapshotLead(all, LongestLead)).Hours()))
 }
 
 // Minutes writes a short time, given in hours, to the second: "7 min 50 s".
