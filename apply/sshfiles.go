@@ -12,13 +12,13 @@ import (
 )
 
 var (
-	validHost = regexp.MustCompile(`^[A-Za-z0-9.:-]{1,255}$`)
-	validUser = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	validHost = regexp.MustCompile(`^[A-Za-z0-9.:-]+$`)
+	validUser = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 )
 
 // validEndpoint refuses an address that could be more than an address.
 func validEndpoint(e providers.Endpoint) error {
-	if !validHost.MatchString(e.Host) || !validUser.MatchString(e.User) || e.Port < 1 || e.Port > 65535 {
+	if len(e.Host) > 255 || !validHost.MatchString(e.Host) || len(e.User) > 64 || !validUser.MatchString(e.User) || e.Port < 1 || e.Port > 65535 {
 		return failf("endpoint", "the provider gave an address that is none: %q", fmt.Sprintf("%s@%s:%d", e.User, e.Host, e.Port))
 	}
 	return nil

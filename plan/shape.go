@@ -97,13 +97,14 @@ func ParseModelConfig(data []byte) (ModelShape, error) {
 	return s, nil
 }
 
-// modelName is a name at a model hub: one word, or owner/name.
-var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?$`)
+// modelName is a name at a model hub: one word, or owner/name, each of 96 at most.
+var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$`)
 
 // CheckModelName refuses what cannot be a hub's model, before anything is
 // asked for.
 func CheckModelName(name string) error {
-	if !modelName.MatchString(name) || strings.Contains(name, "..") {
+	owner, model, _ := strings.Cut(name, "/")
+	if max(len(owner), len(model)) > 96 || !modelName.MatchString(name) || strings.Contains(name, "..") {
 		return fmt.Errorf("%q is neither a directory of the project nor a name like Qwen/Qwen3-4B", name)
 	}
 	return nil
