@@ -74,6 +74,10 @@ func (r *runner) carry(c carriage) error {
 		}
 		r.warnf("%s, trying again: %v", c.failed, err)
 		r.closeMachine()
+		// What is wrong may be over soon, and nobody may be there to begin anew.
+		if tries > 1 && tries < r.t.TransferTries && r.s.sleep(min(r.t.Reconnect<<tries, r.t.ReconnectMax)) != nil {
+			return errInterrupted
+		}
 	}
 	return last
 }

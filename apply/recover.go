@@ -4,9 +4,15 @@ import (
 	"errors"
 	"fmt"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
 )
+
+// mostRecovered is of how many addresses at once what was left open is resolved. It
+// is mostly waiting: three looks ten seconds apart prove that a pod is gone.
+const mostRecovered = 64
 
 // recoverAll resolves what earlier commands left open, before anything new is
 // begun: create calls that were never answered are adopted or proven absent,
@@ -23,16 +29,28 @@ func (s *session) recoverAll(planned map[string]bool) error {
 	if err != nil {
 		return err
 	}
+	// Whatever is live waits for it, and its pods bill.
+	var all errgroup.Group
+	all.SetLimit(mostRecovered)
 	for _, address := range st.Addresses() {
 		res := st.Resources[address]
-		if res.Run == nil || s.interrupted() {
+		if res.Run == nil {
 			continue
 		}
-		for _, run := range res.Run.Runs {
-			if err := s.recoverRun(address, res.Provider, run, lists[res.Provider], planned[address]); err != nil {
-				return err
+		all.Go(func() error {
+			for _, run := range res.Run.Runs {
+				if s.interrupted() {
+					return nil
+				}
+				if err := s.recoverRun(address, res.Provider, run, lists[res.Provider], planned[address]); err != nil {
+					return err
+				}
 			}
-		}
+			return nil
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return err
 	}
 	if err := s.reportUnknown(st, lists); err != nil {
 		return err

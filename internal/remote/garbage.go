@@ -11,7 +11,7 @@ const (
 	// large download runs, of which each SSH packet leaves its length. By itself
 	// Go collects as soon as there is as much of it as of what lives, here a few
 	// megabytes: that took a tenth of a download's processor time.
-	garbageRoom = 32 << 20
+	garbageRoom = 24 << 20
 	// worthRoom is how large a download must be.
 	worthRoom = 64 << 20
 )

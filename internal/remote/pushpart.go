@@ -210,7 +210,7 @@ func (s *sending) writeScript(spans []span, zipped bool) string {
 		}
 		fmt.Fprintf(&b, " %d %d %d+%d %d", sp.offset/blockSize, full+int64(rest), full, rest, sp.unit)
 	}
-	count, note := `count="$2" iflag=fullblock`, fmt.Sprintf(`read -r n r <"$e"
+	count, note := `count="$2" iflag=fullblock`, fmt.Sprintf(`n=${e%%%% *}
 [ "$n" != 0+0 ] || exit 0
 [ "$n" = "$3" ] || exit 3
 echo "$4 %d" >>"$f.have"`, s.ext.unit)
@@ -219,9 +219,8 @@ echo "$4 %d" >>"$f.have"`, s.ext.unit)
 	}
 	fmt.Fprintf(&b, `
 %sf=%s
-e="$f.$4.err"
 %swhile [ $# -gt 3 ]; do
-dd of="$f" bs=%d seek="$1" conv=notrunc %s 2>"$e" || { cat "$e" >&2; exit 2; }
+e=$(dd of="$f" bs=%d seek="$1" conv=notrunc %s 2>&1) || { printf '%%s\n' "$e" >&2; exit 2; }
 %s
 echo "$4"
 shift 4
