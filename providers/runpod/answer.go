@@ -127,7 +127,7 @@ func (c *client) fail(k call, f *failure) *providers.Error {
 	if f.transport != nil {
 		e.Kind, e.Message = unclear, "no usable answer from the API"
 		if f.tooLarge {
-			e.Kind, e.Message = providers.Unknown, errTooLarge.Error()
+			e.Kind, e.Message = providers.Unknown, f.transport.Error()
 		} else {
 			e.Detail = c.plainCause(f.transport)
 		}

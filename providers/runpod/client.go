@@ -2,6 +2,7 @@ package runpod
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -119,7 +120,8 @@ type call struct {
 	effect  bool
 	timeout time.Duration // 0 means requestTimeout
 	retry   func(failure) bool
-	tries   int // retries; 0 means maxRetries
+	tries   int   // retries; 0 means maxRetries
+	most    int64 // bytes of an answer; 0 means maxAnswer
 }
 
 // answer is what the API said to a request.
@@ -158,16 +160,17 @@ func (c *client) send(ctx context.Context, k call, body []byte) (answer, error) 
 	}
 	defer func() { _ = res.Body.Close() }()
 	a := answer{status: res.StatusCode, header: res.Header}
-	a.body, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	most := cmp.Or(k.most, maxAnswer)
+	a.body, err = io.ReadAll(io.LimitReader(res.Body, most+1))
 	c.log.Debug("request", "method", k.method, "path", k.path, "status", a.status, "bytes", len(a.body),
 		"took", time.Since(began).Round(time.Millisecond), "request_id", safetext.Cell(res.Header.Get("X-Request-Id"), 64))
-	if err == nil && len(a.body) > maxAnswer {
-		a.body, err = nil, errTooLarge
+	if err == nil && int64(len(a.body)) > most {
+		a.body, err = nil, fmt.Errorf("%w: more than %d MiB", errTooLarge, most>>20)
 	}
 	return a, err
 }
 
-var errTooLarge = errors.New("the answer is larger than 8 MiB")
+var errTooLarge = errors.New("the answer is too large")
 
 func (c *client) request(ctx context.Context, k call, body []byte) (*http.Request, error) {
 	target := c.base + k.path

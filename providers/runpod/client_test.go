@@ -216,9 +216,31 @@ func TestAnswersAreBounded(t *testing.T) {
 				}
 			}
 		}
-		_, err := a.provider().ListPods(ctx)
+		_, err := a.provider().GetPod(ctx, "p1")
 		wantError(t, err, providers.Unknown, 200, "8 MiB")
 		a.count(1)
+	}
+}
+
+// TestListsOfManyPods: a pod's start command is in it twice, so a list of some
+// hundred is large, and without it nothing can be looked at or swept.
+func TestListsOfManyPods(t *testing.T) {
+	const pods = 600
+	command := strings.Repeat("x", 70<<10)
+	a := newAPI(t)
+	a.handle = func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"pods":[`)
+		for i := range pods {
+			if i > 0 {
+				fmt.Fprint(w, ",")
+			}
+			fmt.Fprintf(w, `{"id":"pod%d","args":%q}`, i, command)
+		}
+		fmt.Fprint(w, `],"pagination":{"hasNextPage":false}}`)
+	}
+	list, err := a.provider().ListPods(ctx)
+	if err != nil || len(list.Pods) != pods {
+		t.Errorf("%d pods, %v", len(list.Pods), err)
 	}
 }
 

@@ -18,11 +18,13 @@ const (
 	createTimeout  = 60 * time.Second
 	keepAlive      = 30 * time.Second
 
-	maxAnswer      = 8 << 20  // bytes of an answer
-	maxStreamError = 64 << 10 // bytes of an answer in a log stream's place
-	maxBody        = 64 << 10 // bytes of a create request; the API refuses 100 KB
-	maxEnv         = 50       // entries of a create request's environment
-	maxDetail      = 300      // characters shown of what the API said
+	maxAnswer      = 8 << 20   // bytes of an answer
+	maxPods        = 1000      // of one answer, the most that the API gives
+	maxPod         = 128 << 10 // bytes of each; its start command is in it twice, some 70 KB in all
+	maxStreamError = 64 << 10  // bytes of an answer in a log stream's place
+	maxBody        = 64 << 10  // bytes of a create request; the API refuses 100 KB
+	maxEnv         = 50        // entries of a create request's environment
+	maxDetail      = 300       // characters shown of what the API said
 )
 
 // Where things are on a pod, and what its environment tells.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/overbrainer/overbrainer/internal/safetext"
@@ -108,7 +109,7 @@ func (c *client) getPod(ctx context.Context, id string) (providers.Pod, error) {
 
 func (c *client) listPods(ctx context.Context) (providers.PodList, error) {
 	var list providers.PodList
-	k := call{op: "list pods", method: http.MethodGet, path: "/pods", query: url.Values{"limit": {"1000"}}, retry: retryable}
+	k := call{op: "list pods", method: http.MethodGet, path: "/pods", query: url.Values{"limit": {strconv.Itoa(maxPods)}}, most: maxPods * maxPod, retry: retryable}
 	err := c.pages(ctx, k, func(a answer) (pagination, error) {
 		var page struct {
 			Pods       []*pod     `json:"pods"`
