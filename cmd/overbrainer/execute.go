@@ -34,10 +34,12 @@ func (p *project) execute(e effects, pl *plan.Plan, work func(*apply.Engine) (ap
 	if err != nil {
 		return err
 	}
+	view = ui.Queue(view)
 	interrupts, release := a.stop.toEngine()
 	defer release()
 	engine, err := p.engine(e, pl, view.Event, interrupts)
 	if err != nil {
+		view.Close()
 		return err
 	}
 	emit := view.Event

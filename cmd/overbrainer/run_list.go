@@ -108,7 +108,9 @@ func (a *app) runRows(st *state.State, all bool) []runRow {
 		}
 		for _, run := range listed(r, all) {
 			row := a.rowOf(address, run)
-			row.busy = busy[run.ID]
+			if row.busy = busy[run.ID]; row.busy != "" {
+				row.keyLost = "" // whoever works on it may have ended it since
+			}
 			rows = append(rows, row)
 		}
 	}

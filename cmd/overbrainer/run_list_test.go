@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/overbrainer/overbrainer/apply"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -73,5 +74,20 @@ func TestRunListSaysWhatIsKnown(t *testing.T) {
 	if text := err.String(); !strings.Contains(text, "run attach late-1 looks") || strings.Contains(text, "run attach fetched-1") ||
 		!strings.Contains(text, "run.fetched: pod p1 is past the last of its bounds; ann@desk works on it (apply, pid 7)") {
 		t.Error(text)
+	}
+}
+
+// A key that is not here is lost, unless somebody works on the run: he may have ended
+// it, and removed the key, since the state was read.
+func TestKeyOfARunThatSomebodyEnds(t *testing.T) {
+	a := &app{dir: t.TempDir(), now: time.Now}
+	run := &state.Run{ID: "x-1", Dir: "runs/x-1", Phase: state.Running, Holder: holder().Name(), KeySource: apply.FileKeys{}.Kind(), Pod: &state.Pod{ID: "p1"}}
+	st := &state.State{Resources: map[string]*state.Resource{"run.x": {Run: &state.RunResource{Runs: []*state.Run{run}}}}}
+	if rows := a.runRows(st, true); len(rows) != 1 || rows[0].keyLost == "" {
+		t.Errorf("nobody works on it: %+v", rows)
+	}
+	st.Claims = map[string]state.Claim{"run.x": {ID: "c", Operation: "apply", Who: "she", Host: "there", PID: 1, Expires: time.Now().Add(time.Hour)}}
+	if rows := a.runRows(st, true); len(rows) != 1 || rows[0].keyLost != "" || rows[0].busy == "" {
+		t.Errorf("somebody works on it: %+v", rows)
 	}
 }
