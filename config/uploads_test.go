@@ -187,7 +187,8 @@ func TestSmallFilesAreHashedInLittleMemory(t *testing.T) {
 			t.Fatalf("file %d: %q, %v", i, f.sum, f.err)
 		}
 	}
-	if each := (after.TotalAlloc - before.TotalAlloc) / many; each > 64<<10 {
+	// With the race detector a pool gives away one in four for nothing.
+	if each := (after.TotalAlloc - before.TotalAlloc) / many; each > 128<<10 {
 		t.Errorf("%d bytes for each file", each)
 	}
 }

@@ -326,6 +326,8 @@ func TestLeaseIsHeldWhileCollecting(t *testing.T) {
 	if _, err := p.Collect(t.Context(), c); err != nil || renewed.Load() < 3 {
 		t.Errorf("renewed %d times, %v", renewed.Load(), err)
 	}
+	p.hangUp()
+	p.conn.running.Wait() // a renewal that was cut off may still write
 }
 
 // results is a pod with an ended job that left something.

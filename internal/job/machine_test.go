@@ -103,12 +103,15 @@ type localConn struct {
 	flip   bool   // corrupt what is pulled
 	wrong  string // a Pull fails because of this file
 
+	running sync.WaitGroup // commands
 	mu      sync.Mutex
 	scripts int
 	pulled  int64
 }
 
 func (c *localConn) Run(ctx context.Context, cmd remote.Command) (remote.Result, error) {
+	c.running.Add(1)
+	defer c.running.Done()
 	c.mu.Lock()
 	c.scripts++
 	c.mu.Unlock()
@@ -317,17 +320,22 @@ func newPod(t *testing.T, m machine) *testPod {
 	p.Pod.CancelPatience = 2 * time.Second
 	p.dir = p.Pod.Dir()
 	t.Cleanup(func() {
-		for _, l := range []*line{p.looks, p.work} {
-			if l.shell != nil {
-				l.shell.close()
-			}
-		}
+		p.hangUp()
 		p.stop()
 		if t.Failed() && p.out != nil {
 			t.Logf("pod's output:\n%s", p.out.String())
 		}
 	})
 	return p
+}
+
+// hangUp ends the shells that stay.
+func (p *testPod) hangUp() {
+	for _, l := range []*line{p.looks, p.work} {
+		if l.shell != nil {
+			l.shell.close()
+		}
+	}
 }
 
 // start runs the pod's script. It may be called again after stop, as a container
