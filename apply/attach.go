@@ -212,6 +212,9 @@ func (r *runner) cancelJob() RunOutcome {
 		}
 		return err
 	})
+	if r.unclaimed && podEnded(err) {
+		return calm(r.observe()) // whoever follows it was quick to end it
+	}
 	if err != nil {
 		return r.failed(failf("cancel", "the job could not be cancelled: %v", err).at(r.address).because(err))
 	}
