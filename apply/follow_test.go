@@ -460,6 +460,44 @@ func TestCancel(t *testing.T) {
 	})
 }
 
+// cutOff is a machine whose answer to a cancellation is lost for so long.
+type cutOff struct {
+	Machine
+	away time.Duration
+}
+
+func (m cutOff) Cancel(ctx context.Context) error {
+	if err := m.Machine.Cancel(ctx); err != nil {
+		return err
+	}
+	time.Sleep(m.away)
+	return errCut
+}
+
+// TestCancelIsFollowedQuickly: whoever follows the job brings its results home and
+// deletes the pod before the cancellation is answered, which is no failure.
+func TestCancelIsFollowedQuickly(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.job.hang = true
+		done := make(chan Outcome, 1)
+		go func() { done <- w.apply(oneRun(spec()), Options{}) }()
+		time.Sleep(5 * time.Minute)
+		e := w.engine()
+		e.Interrupts = nil
+		dial := e.Dial
+		e.Dial = func(ctx context.Context, to Target) (Machine, error) {
+			m, err := dial(ctx, to)
+			return cutOff{m, 10 * time.Minute}, err
+		}
+		out, err := e.Cancel(t.Context(), "run.train", Options{})
+		if err != nil || out.Class != OK || out.Runs[0].State != string(state.Cancelled) {
+			t.Errorf("%v %+v", err, out)
+		}
+		<-done
+		w.clean()
+	})
+}
+
 // A pod that another process gets ready cannot be asked for anything, and both
 // commands name who ends it.
 func TestCancelAndStopWhileAnotherBoots(t *testing.T) {
