@@ -32,18 +32,20 @@ type podLog struct {
 	mu     sync.Mutex
 	podID  string
 	cancel context.CancelFunc
-	done   chan struct{}
-	// drained is closed when the log has been read to its end; nil before anybody
-	// began with that.
-	drained chan struct{}
-	root    *os.Root
-	file    *os.File
-	size    int64
-	full    bool
-	cursor  string
-	before  string // the cursor before it; "" when that is not known
-	last    string
-	said    string // the last line of the container itself
+	// drained is closed when the log has been read to its end, with which somebody
+	// began at drainBegan; nil before. Since then taken has the cursors of the lines
+	// that came, because they come in two ways.
+	drained    chan struct{}
+	drainBegan time.Time
+	taken      map[string]bool
+	root       *os.Root
+	file       *os.File
+	size       int64
+	full       bool
+	cursor     string
+	before     string // the cursor before it; "" when that is not known
+	last       string
+	said       string // the last line of the container itself
 	// verdict is what the pod's guard said of itself, deleting why it deletes
 	// the pod; both "" and zero before.
 	verdict  job.Verdict
@@ -74,12 +76,9 @@ func (r *runner) captureLogs(podID string) {
 		return
 	}
 	ctx, cancel := context.WithCancel(r.s.steady())
-	l.cancel, l.done = cancel, make(chan struct{})
+	l.cancel = cancel
 	r.logs = l
-	go func() {
-		defer close(l.done)
-		r.readLogs(ctx, l)
-	}()
+	go r.readLogs(ctx, l)
 }
 
 // readLogs follows the pod's log, again from where it was whenever the stream
@@ -112,41 +111,31 @@ func (r *runner) drainLogs() {
 }
 
 // beginDrain has the log read to its end, beside what is still to be done on a pod
-// that is about to be deleted.
+// that is about to be deleted. It was, if that was begun a moment ago.
 func (r *runner) beginDrain() {
 	l := r.logs
-	if l == nil || l.drained != nil {
+	if l == nil || l.drained != nil && r.now().Sub(l.drainBegan) < r.t.DrainLogs {
 		return
 	}
-	l.drained = make(chan struct{})
+	drained := make(chan struct{})
+	l.drained, l.drainBegan = drained, r.now()
 	go func() {
-		defer close(l.drained)
+		defer close(drained)
 		r.drain(l)
 	}()
 }
 
 // drain reads what the log has until now, for a moment at most. It begins one line
 // back: the end of a log shows by silence, and after a line that comes for certain a
-// short one does.
+// short one does. Whoever follows the log goes on: what is written meanwhile, by the
+// guard for one, still comes.
 func (r *runner) drain(l *podLog) {
-	l.cancel()
-	select {
-	case <-l.done:
-	case <-time.After(r.t.DrainLogs):
-		return
-	}
 	ctx, cancel := context.WithTimeout(r.s.steady(), r.t.DrainLogs)
 	defer cancel()
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
-		from, known := l.lineBack()
-		_ = r.rented.Provider.PodLogs(ctx, providers.LogRequest{PodID: l.podID, Cursor: from}, func(line providers.LogLine) error {
-			if known != "" && line.Cursor == known {
-				return nil
-			}
-			return l.take(line)
-		})
+		_ = r.rented.Provider.PodLogs(ctx, providers.LogRequest{PodID: l.podID, Cursor: l.lineBack()}, l.take)
 	}()
 	select {
 	case <-finished:
@@ -293,15 +282,17 @@ func (l *podLog) at() string {
 	return l.cursor
 }
 
-// lineBack gives the cursor before the last line, and that line's, which comes
-// again then; where only the last one is known, it and "".
-func (l *podLog) lineBack() (from, known string) {
+// lineBack gives the cursor before the last line, which comes again then, or the
+// last one where that is all that is known. No line is kept twice from here on.
+func (l *podLog) lineBack() (from string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.taken = map[string]bool{}
 	if l.before == "" {
-		return l.cursor, ""
+		return l.cursor
 	}
-	return l.before, l.cursor
+	l.taken[l.cursor] = true
+	return l.before
 }
 
 // take keeps one line.
@@ -310,6 +301,12 @@ func (l *podLog) take(line providers.LogLine) error {
 	defer l.mu.Unlock()
 	if l.file == nil {
 		return os.ErrClosed
+	}
+	if l.taken != nil && line.Cursor != "" {
+		if l.taken[line.Cursor] {
+			return nil
+		}
+		l.taken[line.Cursor] = true
 	}
 	if v, ok := job.LogVerdict(line.Text); ok {
 		l.verdict = v

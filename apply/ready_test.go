@@ -319,6 +319,31 @@ func TestPodLogGoesOn(t *testing.T) {
 	})
 }
 
+// TestPodLogWhileResultsCome: the log's end is looked for while results are on their
+// way, and what is written then is kept, once.
+func TestPodLogWhileResultsCome(t *testing.T) {
+	for _, took := range []time.Duration{10 * time.Millisecond, time.Hour} {
+		in(t, func(t *testing.T, w *world) {
+			w.boot = func(_ int, p *fakePod) {
+				time.AfterFunc(time.Second, func() { w.mem.Log(p.id, "line one", "line two") })
+				p.copying = func(CollectRequest) error {
+					w.mem.Log(p.id, "line three")
+					time.Sleep(took)
+					w.mem.Log(p.id, "line four")
+					return nil
+				}
+			}
+			w.apply(oneRun(spec()), Options{})
+			kept, err := os.ReadFile(filepath.Join(w.dir, w.run("run.train").Dir, podLogDir, podLogName))
+			for _, line := range []string{"line one", "line two", "line three", "line four"} {
+				if n := strings.Count(string(kept), line); err != nil || n != 1 {
+					t.Errorf("results took %s: %q was kept %d times: %v", took, line, n, err)
+				}
+			}
+		})
+	}
+}
+
 // TestPodLogIsReadToItsEnd: before a pod is deleted its log is read to the end,
 // beginning one line back, and no line is kept twice.
 func TestPodLogIsReadToItsEnd(t *testing.T) {

@@ -110,6 +110,9 @@ func (r *runner) noteEnding(e ending, p Poll) {
 
 // wrapUp fetches the results of an ended job, verifies them and ends its pod.
 func (r *runner) wrapUp(e ending) RunOutcome {
+	if r.run.Bounds.KeepPodS == 0 {
+		r.beginDrain() // most results are here before a log's end shows
+	}
 	got, err := r.collect(e)
 	if errors.Is(err, errInterrupted) {
 		return r.detached(true)
