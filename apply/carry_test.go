@@ -226,7 +226,7 @@ func TestLongCollection(t *testing.T) {
 				if lease := run.Pod.LeasedUntil; known && (lease == nil || lease.Before(last)) {
 					t.Errorf("the lease is known until %v", lease)
 				}
-				if got, least := run.CostUSD, run.Pod.CostUSD(last); got < least {
+				if got, least := run.CostUSD, round4(run.Pod.CostUSD(last)); got < least {
 					t.Errorf("it cost %v, less than %v when it was last heard of", got, least)
 				}
 				if !w.said(EventWaiting, "the pod computes digests: 42 of 120 files") {

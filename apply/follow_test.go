@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -804,4 +805,22 @@ func TestALogThatFloods(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestYoungJobIsLookedAtOften: the end of a job is seen within a fortieth of the time
+// it took, a quarter of a second at least and three quarters at most.
+func TestYoungJobIsLookedAtOften(t *testing.T) {
+	for length, most := range map[time.Duration]time.Duration{
+		3100 * time.Millisecond: 250 * time.Millisecond, 20100 * time.Millisecond: 520 * time.Millisecond, 100 * time.Minute: 750 * time.Millisecond,
+	} {
+		in(t, func(t *testing.T, w *world) {
+			w.timing.JobPoll = Production().JobPoll
+			w.boot = func(_ int, p *fakePod) { p.job.length = length }
+			w.apply(oneRun(spec()), Options{})
+			seen := slices.IndexFunc(w.events, func(e Event) bool { return e.Phase == "retrieving" })
+			if late := w.events[seen].Time.Sub(*w.run("run.train").StartedAt) - length; late < 0 || late > most+10*time.Millisecond {
+				t.Errorf("the end of a job of %s was seen %s late", length, late)
+			}
+		})
+	}
 }
