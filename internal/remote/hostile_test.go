@@ -161,3 +161,14 @@ func FuzzAnswers(f *testing.F) {
 		}
 	})
 }
+
+// A program that says the same of each file has its first lines told.
+func TestManyLinesAreToldShort(t *testing.T) {
+	said := strings.Repeat("tar: ./x: Cannot write: No space left on device\n", 20)
+	if got, want := printable("a\nb\nc\nd"), "a; b; c; d"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := printable(said); strings.Count(got, "No space") != 3 || !strings.HasSuffix(got, "; and 17 lines more") {
+		t.Errorf("%q", got)
+	}
+}

@@ -119,19 +119,22 @@ func (t *toolbox) parse(out string) error {
 	return nil
 }
 
-// printable reduces foreign text to what can be shown: 20 lines, 4096 bytes,
+// printable reduces foreign text to what can be shown in one line: 4 lines, 4096 bytes,
 // no control characters.
 func printable(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) > 4096 {
 		s = s[:4096]
 	}
-	if lines := strings.SplitN(s, "\n", 21); len(lines) > 20 {
-		s = strings.Join(lines[:20], "\n")
+	const most = 3 // a full disk has tar say the same of each file
+	lines := strings.Split(s, "\n")
+	if n := len(lines) - most; n > 1 {
+		lines = append(lines[:most], fmt.Sprintf("and %d lines more", n))
 	}
+	s = strings.Join(lines, "; ")
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n', r >= ' ' && r < 0x7f, r > 0x9f:
+		case r >= ' ' && r < 0x7f, r > 0x9f:
 			return r
 		case r == '\t':
 			return ' '
