@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -70,6 +71,11 @@ func (s *session) abandoned() Outcome {
 	out := s.outcome.clone()
 	out.Interrupted = true
 	out.Class = Interrupt
+	for _, address := range sortedKeys(s.running) {
+		if told := func(r RunOutcome) bool { return r.Address == address }; !slices.ContainsFunc(out.Runs, told) {
+			out.Runs = append(out.Runs, s.running[address].suddenly(s.Now()))
+		}
+	}
 	out.Messages = append(out.Messages, partings(s.running, func(parting) bool { return true })...)
 	return out
 }

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/overbrainer/overbrainer/internal/money"
@@ -14,8 +15,11 @@ type parting struct {
 	text    string  // where few go on
 	hourUSD float64 // 0 = not known
 	free    bool
-	end     time.Time // when its pod has ended itself at the latest; zero: it does not
-	left    bool      // in good order, not by a sudden end of the command
+	end     time.Time  // when its pod has ended itself at the latest; zero: it does not
+	left    bool       // in good order, not by a sudden end of the command
+	run     RunOutcome // as it was at that time
+	at      time.Time
+	t       Timing
 }
 
 // manner is how a run goes on.
@@ -40,6 +44,8 @@ func (r *runner) noteRunning(how manner, hourUSD float64, text string) {
 		hourUSD: hourUSD, free: r.spec != nil && r.spec.Target.Free || r.run.Pod != nil && r.run.Pod.Free,
 	}
 	p.end, _ = LastEnd(r.run, r.t)
+	p.run, p.at, p.t = r.outcome(), r.now(), r.t
+	p.run.Detached, p.run.Class, p.run.Message = how == jobRuns || how == noJobYet, Interrupt, ""
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	r.s.running[r.address] = p
@@ -74,6 +80,19 @@ func (s *session) settled() Outcome {
 	out := s.outcome.settled()
 	out.Messages = append(partings(s.running, func(p parting) bool { return p.left }), out.Messages...)
 	return out
+}
+
+// suddenly is how the run stands when the command ends now: its pod has gone on
+// since it was noted, and so has its job.
+func (p parting) suddenly(now time.Time) RunOutcome {
+	run, more := p.run, p.t.Nominal(now.Sub(p.at))
+	if run.PodID != "" {
+		run.CostUSD = round4(run.CostUSD + p.hourUSD*more.Hours())
+	}
+	if p.how == jobRuns {
+		run.Seconds = math.Round(10*(run.Seconds+more.Seconds())) / 10
+	}
+	return run
 }
 
 // partings says what goes on: each where they are few, else how many there are of

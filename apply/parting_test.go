@@ -2,6 +2,7 @@ package apply
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +42,14 @@ func TestManyRunsAreLeftInFewWords(t *testing.T) {
 					if !strings.Contains(out.Messages[0], part) {
 						t.Errorf("no %q in %q", part, out.Messages[0])
 					}
+				}
+				for _, r := range out.Runs {
+					if !strings.HasPrefix(r.Address, "run.x[") || !r.Detached || math.Abs(r.Seconds-160) > 1 || r.RunID == "" || r.PodID == "" || math.Abs(r.CostUSD-0.447/20) > 0.003 {
+						t.Errorf("%+v", r)
+					}
+				}
+				if len(out.Runs) != 5 {
+					t.Errorf("%d runs", len(out.Runs))
 				}
 				if interrupts == 1 && (len(out.Skipped) != 2 || out.Skipped[0].Because != TheInterrupt || !w.said(EventSkipped, "not begun before the interrupt")) {
 					t.Errorf("%+v", out.Skipped)

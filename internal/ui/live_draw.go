@@ -23,8 +23,11 @@ const (
 // draw writes the lines to keep where the rows were, and the rows below them.
 func (v *live) draw(keep []string) {
 	var b strings.Builder
-	if up := v.above(); up > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA\r\x1b[J", up)
+	up := v.above()
+	if up > 0 {
+		// Line by line: tmux takes a screen that is cleared from its first line on
+		// for one to keep in its history.
+		fmt.Fprintf(&b, "\x1b[%dA\r%s\x1b[%dA", up, strings.Repeat("\x1b[2K\x1b[B", up), up)
 	}
 	for _, line := range keep {
 		b.WriteString(line + "\n")
@@ -38,6 +41,9 @@ func (v *live) draw(keep []string) {
 			v.drawn = append(v.drawn, l.name+l.text)
 		}
 		b.WriteString(wraps)
+	}
+	if up > 0 {
+		b.WriteString("\x1b[J")
 	}
 	if b.Len() > 0 {
 		fmt.Fprint(v.w, b.String())

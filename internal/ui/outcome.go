@@ -27,6 +27,9 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		}
 		t.Add(r.Address, what, Took(r.Seconds, r.Unseen), CostOf(r), ResultsAt(r))
 	}
+	if len(t.Rows) > 1 {
+		t.Add(inAll(o.Runs)...)
+	}
 	if len(t.Rows) > 0 {
 		p.line()
 		p.err = t.Write(w, look)
@@ -76,6 +79,32 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		p.err = Outputs(w, o.Outputs)
 	}
 	return p.err
+}
+
+// inAll is the last line of the table of several runs: how many ended in which state,
+// and what they cost.
+func inAll(runs []apply.RunOutcome) []string {
+	var states []string
+	count := map[string]int{}
+	var sum apply.RunOutcome
+	for _, r := range runs {
+		state := r.State
+		switch {
+		case state == "" && r.Err != nil:
+			continue
+		case r.Detached:
+			state = "go on"
+		}
+		if count[state]++; count[state] == 1 {
+			states = append(states, state)
+		}
+		sum.CostUSD += r.CostUSD
+		sum.Unknown = sum.Unknown || r.Unknown || r.Detached || r.Waits
+	}
+	for i, state := range states {
+		states[i] = fmt.Sprintf("%d %s", count[state], state)
+	}
+	return []string{"in all", strings.Join(states, ", "), "", CostOf(sum), ""}
 }
 
 // notBegun tells which steps were not begun and why, together where that is the same.
