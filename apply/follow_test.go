@@ -824,3 +824,39 @@ func TestYoungJobIsLookedAtOften(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatIsThereDoesNotQueue: runs whose pods are there are all gone on with at once,
+// however many new ones are begun: their guards would end them meanwhile.
+func TestWhatIsThereDoesNotQueue(t *testing.T) {
+	for _, action := range []plan.Action{plan.Attach, plan.Collect} {
+		in(t, func(t *testing.T, w *world) {
+			old := map[string]*plan.RunSpec{}
+			for i := range 4 {
+				old[fmt.Sprintf("run.old[%d]", i)] = spec()
+			}
+			w.apply(planOf(plan.Run, old), Options{Detach: true})
+			if action == plan.Collect {
+				time.Sleep(10 * time.Minute) // they end
+			}
+			p := planOf(action, old)
+			begun := planOf(plan.Run, map[string]*plan.RunSpec{"run.a": spec(), "run.b": spec()})
+			p.Steps = append(p.Steps, begun.Steps...)
+			p.Offers = begun.Offers
+			w.job.length = 5 * time.Hour
+			e := w.engine()
+			e.Parallelism = 1
+			began := time.Now()
+			if out, err := e.Apply(t.Context(), p, Options{}); err != nil || out.Class != OK {
+				t.Fatalf("%s: %v %+v", action, err, out)
+			}
+			for address := range old {
+				if run := w.run(address); !run.Retrieved || run.EndedAt.Sub(began) > time.Hour {
+					t.Errorf("%s %s: %+v", action, address, run)
+				}
+			}
+			if took := time.Since(began); took < 10*time.Hour {
+				t.Errorf("both new ones were begun at once: %s", took)
+			}
+		})
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/overbrainer/overbrainer/internal/safetext"
 	"github.com/overbrainer/overbrainer/plan"
@@ -53,9 +54,19 @@ type resultFile struct {
 }
 
 type resultEntry struct {
-	Path   string `json:"path"`
-	Size   int64  `json:"size"`
-	SHA256 string `json:"sha256"`
+	Path string `json:"path"`
+	// PathBytes are those of a path that is no UTF-8, in base64: JSON cannot hold it.
+	PathBytes []byte `json:"path_bytes,omitempty"`
+	Size      int64  `json:"size"`
+	SHA256    string `json:"sha256"`
+}
+
+func entryOf(f File) resultEntry {
+	e := resultEntry{Path: f.Path, Size: f.Size, SHA256: f.SHA256}
+	if !utf8.ValidString(f.Path) {
+		e.PathBytes = []byte(f.Path)
+	}
+	return e
 }
 
 // saveInputs writes inputs.json and its digest into the state.
@@ -125,7 +136,7 @@ func (r *runner) saveResult(files []File) {
 		}
 	}
 	for _, f := range files {
-		out.Files = append(out.Files, resultEntry{Path: f.Path, Size: f.Size, SHA256: f.SHA256})
+		out.Files = append(out.Files, entryOf(f))
 	}
 	if err := os.MkdirAll(r.dir(), 0o700); err != nil {
 		r.warnf("run.json was not written: %v", err)

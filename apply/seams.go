@@ -27,6 +27,7 @@ type RunResult struct {
 	Dir       string // relative to the project
 	OutputDir string // relative to the project
 	CostUSD   float64
+	CostOpen  bool // not known yet: a pod of it bills, or may
 	Seconds   float64
 	GPUType   string
 	Metrics   map[string]float64

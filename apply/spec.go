@@ -95,7 +95,7 @@ func (g *graph) results() map[string]RunResult {
 func (s *session) resultOf(provider string, run *state.Run) RunResult {
 	res := RunResult{
 		ID: run.ID, State: string(run.Phase), Dir: run.Dir,
-		CostUSD: run.CostUSD, GPUType: run.GPUType, Metrics: copyValues(run.Metrics),
+		CostUSD: run.CostUSD, CostOpen: run.CostOpen(), GPUType: run.GPUType, Metrics: copyValues(run.Metrics),
 	}
 	if run.Retrieved {
 		res.OutputDir = outputDir(run.Dir)

@@ -23,8 +23,8 @@ func (e *Engine) Sweep(ctx context.Context, opt Options) (Outcome, error) {
 		}
 		s.lineage = st.Lineage
 		for _, address := range st.Addresses() {
-			if st.Resources[address].Run == nil {
-				continue
+			if run := st.Resources[address].Run; run == nil || !anyHolds(run) {
+				continue // what was begun since is not past its bounds
 			}
 			switch err := s.sweepAddress(address); {
 			case err == nil:

@@ -393,6 +393,7 @@ check "each_run" {
 	rest := " null=error not_a_bool=error fails=error "
 	check(cty.NumberIntVal(10), nil, "known_later=undecided"+rest+"budget=pass each_run=fail")
 	check(cty.NumberIntVal(30), map[string]RunResult{"run.train": {CostUSD: 6}}, "known_later=fail"+rest+"budget=fail each_run=fail")
+	check(cty.NumberIntVal(10), map[string]RunResult{"run.train": {CostUSD: 4, CostOpen: true}}, "known_later=undecided"+rest+"budget=pass each_run=fail")
 	check(cty.NullVal(cty.Number), map[string]RunResult{"run.train": {CostUSD: 4}}, "known_later=pass"+rest+"budget=fail each_run=fail")
 	check(cty.UnknownVal(cty.Number), nil, "known_later=undecided"+rest+"budget=fail each_run=fail")
 }

@@ -93,6 +93,7 @@ type RunResult struct {
 	Dir       string
 	OutputDir string // "": no results are here
 	CostUSD   float64
+	CostOpen  bool // what it has cost is not known yet: a pod of it bills, or may
 	Seconds   float64
 	GPUType   string
 	Metrics   map[string]float64 // the last value of each key

@@ -67,9 +67,17 @@ func endedValue(addr string, r RunResult) cty.Value {
 		"address": cty.StringVal(addr),
 		"id":      cty.StringVal(r.ID).Mark(m), "state": cty.StringVal(r.State).Mark(m),
 		"dir": cty.StringVal(r.Dir).Mark(m), "output_dir": outputDirValue(r).Mark(m),
-		"cost_usd": number(r.CostUSD).Mark(m), "seconds": number(r.Seconds).Mark(m),
+		"cost_usd": costValue(r).Mark(m), "seconds": number(r.Seconds).Mark(m),
 		"gpu_type": cty.StringVal(r.GPUType).Mark(m), "metrics": metricsValue(r).Mark(m),
 	})
+}
+
+// costValue is what a run has cost; not known while a pod of it bills.
+func costValue(r RunResult) cty.Value {
+	if r.CostOpen {
+		return cty.UnknownVal(cty.Number)
+	}
+	return number(r.CostUSD)
 }
 
 // outputDirValue is where a run's results are; not known where none came home.

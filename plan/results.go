@@ -82,6 +82,11 @@ func (b *builder) resultProblems(run *state.Run) []string {
 	if json.Unmarshal(data, &file) != nil {
 		return []string{"run.json cannot be read"}
 	}
+	for i, f := range file.Files {
+		if len(f.PathBytes) > 0 {
+			file.Files[i].Path = string(f.PathBytes)
+		}
+	}
 	if len(file.Files) == 0 && run.ResultFiles > 0 && run.FetchedBy != "" {
 		return []string{noResults} // written by a command that only looked on
 	}
@@ -101,9 +106,10 @@ func (b *builder) resultProblems(run *state.Run) []string {
 }
 
 type resultFile struct {
-	Path   string `json:"path"`
-	Size   int64  `json:"size"`
-	SHA256 string `json:"sha256"`
+	Path      string `json:"path"`
+	PathBytes []byte `json:"path_bytes"` // of a path that is no UTF-8
+	Size      int64  `json:"size"`
+	SHA256    string `json:"sha256"`
 }
 
 // resultProblem compares one file, "" if it is as it was.

@@ -25,7 +25,7 @@ func (b *builder) results() map[string]config.RunResult {
 // ResultOf gives what an ended run of the state leaves for expressions.
 func ResultOf(run *state.Run) config.RunResult {
 	r := config.RunResult{
-		ID: run.ID, State: string(run.Phase), Dir: run.Dir, CostUSD: run.CostUSD,
+		ID: run.ID, State: string(run.Phase), Dir: run.Dir, CostUSD: run.CostUSD, CostOpen: run.CostOpen(),
 		Seconds: run.Seconds, GPUType: run.GPUType, Metrics: run.Metrics,
 	}
 	if run.Retrieved {

@@ -37,6 +37,9 @@ const (
 	Refresh Action = "refresh" // the state is brought in line with what exists
 )
 
+// There reports whether a step goes on with a pod that exists.
+func (a Action) There() bool { return a == Attach || a == Collect }
+
 // Changes reports whether the action counts as a change for
 // -detailed-exitcode.
 func (a Action) Changes() bool { return a != NoOp && a != Attach && a != Hold }

@@ -38,6 +38,12 @@ func (r *Run) SpentUSD(now time.Time) float64 {
 	return usd
 }
 
+// CostOpen reports whether the run may have cost more than CostUSD and go on costing:
+// something of it exists, or may.
+func (r *Run) CostOpen() bool {
+	return r.Pod != nil && !r.Pod.Gone() || len(r.Strays) > 0 || r.Unanswered()
+}
+
 // Waits reports whether the run has ended and its results are still on its pod.
 func (r *Run) Waits() bool {
 	return r.Phase.Ended() && !r.Retrieved && r.Pod != nil && !r.Pod.Gone()

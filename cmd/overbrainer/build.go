@@ -23,7 +23,7 @@ func (p *project) plan(ctx context.Context, o planning) (*plan.Plan, error) {
 		Catalog:     p.catalog,
 		Volumes:     p.listVolumes,
 		Templates:   p.listTemplates,
-		Files:       os.DirFS(p.app.dir),
+		Files:       newProjectFS(p.app.dir),
 		Destroy:     o.destroy,
 		RefreshOnly: o.refreshOnly,
 		Targets:     o.targets,

@@ -21,7 +21,7 @@ type effects struct {
 func (e *effects) register(f *flags) {
 	e.parallelism = 10
 	f.boolean(&e.json, "json", "events as JSON lines on the standard output, errors as JSON")
-	f.positive(&e.parallelism, "parallelism", "N", "how many runs are worked on at a time")
+	f.positive(&e.parallelism, "parallelism", "N", "how many runs are begun or destroyed at a time")
 	f.duration(&e.lockTimeout, "lock-timeout", "how long to wait for what another process works on")
 }
 

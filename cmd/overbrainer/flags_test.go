@@ -151,6 +151,16 @@ func TestLongLogsAreReadInParts(t *testing.T) {
 	}
 }
 
+// TestNobodyReadsALog: what is shown of a log ends with who reads it.
+func TestNobodyReadsALog(t *testing.T) {
+	log := &readCount{ReadSeeker: strings.NewReader(strings.Repeat("line\n", 2_000_000))}
+	r, w := io.Pipe()
+	_ = r.Close()
+	if err := (&app{out: w}).printLines(log); err != nil || log.n > 2<<20 {
+		t.Errorf("%d bytes were read, %v", log.n, err)
+	}
+}
+
 // mostWritten keeps what is written, and how much of it at once at most.
 type mostWritten struct {
 	text bytes.Buffer

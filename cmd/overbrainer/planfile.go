@@ -7,14 +7,34 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"unicode/utf8"
 
 	"github.com/overbrainer/overbrainer/config"
 	"github.com/overbrainer/overbrainer/internal/ui"
 	"github.com/overbrainer/overbrainer/plan"
 )
 
+// unsaveable refuses uploads whose names a plan file, which is JSON, cannot hold.
+func unsaveable(pl *plan.Plan) error {
+	for _, step := range pl.Steps {
+		if step.Run == nil {
+			continue
+		}
+		for _, u := range step.Run.Uploads {
+			if !utf8.ValidString(u.Path) {
+				return &problem{code: "plan_file", message: fmt.Sprintf("the upload %q of %s has a name that is not UTF-8, which a plan file cannot hold", u.Path, step.Address),
+					hint: "rename it, or apply without a plan file"}
+			}
+		}
+	}
+	return nil
+}
+
 // writePlan saves a plan with the configuration it was made of.
 func (p *project) writePlan(name string, pl *plan.Plan, quiet bool) error {
+	if err := unsaveable(pl); err != nil {
+		return err
+	}
 	file, err := plan.NewFile(pl, p.cfg, p.store.Where())
 	if err != nil {
 		return err

@@ -115,7 +115,10 @@ func (a *app) printLines(log io.Reader) error {
 			if !cut {
 				text += "\n"
 			}
-			fmt.Fprint(a.out, text)
+			// Whole lines, because each write is masked by itself.
+			if _, err := fmt.Fprint(a.out, text); err != nil {
+				return nil // nobody reads, which the output has noted
+			}
 		}
 		if err != nil && !cut {
 			return nil
