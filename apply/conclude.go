@@ -138,7 +138,7 @@ func (s *session) forgetAddress(address string) error {
 		return nil
 	}, address)
 	if err == nil {
-		s.emit(Event{Kind: EventRemoved, Address: address, Message: "nothing of it is left; it leaves the state"})
+		s.emit(Event{Kind: EventRemoved, Address: address, Phase: "done", Message: "nothing of it is left; it leaves the state"})
 	}
 	return unlessHeld(err)
 }

@@ -20,8 +20,9 @@ type Event struct {
 	// Progress of the job (EventProgress).
 	Step, MaxSteps int64
 	Metrics        map[string]float64
-	// SpentUSD so far of CapUSD (0 = no cap); RateUSD an hour.
-	SpentUSD, CapUSD, RateUSD float64
+	// SpentUSD so far of CapUSD (0 = no cap); RateUSD an hour, of which Speed pass in
+	// one by the clock (0 = 1).
+	SpentUSD, CapUSD, RateUSD, Speed float64
 	// Done of Total bytes of files, of which Rate a second arrive, compressed or not
 	// (EventTransfer).
 	Done, Total int64
@@ -63,5 +64,5 @@ const (
 	EventEnded       EventKind = "ended"
 	EventSkipped     EventKind = "skipped"
 	EventFailed      EventKind = "failed"  // a step could not be done
-	EventRemoved     EventKind = "removed" // a secret, a volume, an entry
+	EventRemoved     EventKind = "removed" // a secret, a volume; with the phase done an entry
 )

@@ -21,6 +21,15 @@ func TestDestroyForgets(t *testing.T) {
 		if st, _ := w.store.Read(t.Context()); len(st.Resources) != 0 {
 			t.Errorf("left in the state: %v", st.Addresses())
 		}
+		done := map[string]int{}
+		for _, e := range w.events {
+			if e.Kind == EventRemoved && e.Phase == "done" {
+				done[e.Address]++
+			}
+		}
+		if len(done) != 2 || done["run.a"] != 1 || done["run.b"] != 1 {
+			t.Errorf("told as done: %v", done)
+		}
 	})
 }
 

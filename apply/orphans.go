@@ -83,7 +83,7 @@ func (s *session) destroyUnknown() {
 				continue
 			}
 			r := s.stranger(provider, id)
-			if _, err := r.deletePod(pod.ID, pod.CreatedAt); err != nil {
+			if _, err := r.deletePod(pod.ID, pod.CreatedAt, anHour(pod.RatePerHour)); err != nil {
 				s.addError(failf("not_deleted", "pod %s is not proven deleted and may go on billing %s: %s", pod.ID, anHour(pod.RatePerHour), reasonOf(err)).id(pod.ID).because(err))
 				s.addLeft(Left{Kind: "pod", RunID: id, ID: pod.ID, RateUSD: pod.RatePerHour, Fix: "overbrainer destroy"})
 				continue

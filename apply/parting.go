@@ -46,6 +46,9 @@ func (r *runner) noteRunning(how manner, hourUSD float64, text string) {
 	p.end, _ = LastEnd(r.run, r.t)
 	p.run, p.at, p.t = r.outcome(), r.now(), r.t
 	p.run.Detached, p.run.Class, p.run.Message = how == jobRuns || how == noJobYet, Interrupt, ""
+	if pod := r.run.Pod; p.run.PodID == "" && pod != nil && !pod.Gone() { // it has one once its job was started
+		p.run.PodID, p.run.GPUType = pod.ID, pod.GPUType
+	}
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	r.s.running[r.address] = p

@@ -59,6 +59,27 @@ func TestManyRunsAreLeftInFewWords(t *testing.T) {
 	}
 }
 
+// TestLeftAtOnceWithoutJob: a pod on which no job runs yet is named, with what it has
+// cost, where the command ends at once.
+func TestLeftAtOnceWithoutJob(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.boot = func(_ int, p *fakePod) { p.bootTime = 10 * time.Minute }
+		go func() {
+			time.Sleep(3 * time.Minute)
+			for range 2 {
+				w.interrupts <- struct{}{}
+			}
+		}()
+		out := w.apply(oneRun(spec()), Options{})
+		if len(out.Runs) != 1 {
+			t.Fatalf("%+v", out)
+		}
+		if r := out.Runs[0]; r.PodID != w.pod(1).id || r.GPUType != "NVIDIA A40" || math.Abs(r.CostUSD-0.447/20) > 0.001 || !r.Detached {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
 // TestPartings: each manner in which many go on is told by itself.
 func TestPartings(t *testing.T) {
 	running := map[string]parting{}

@@ -197,7 +197,7 @@ func (s *session) removeUnknown(id string, force bool) error {
 				continue
 			}
 			found = true
-			if _, err := r.deletePod(pod.ID, pod.CreatedAt); err != nil {
+			if _, err := r.deletePod(pod.ID, pod.CreatedAt, anHour(pod.RatePerHour)); err != nil {
 				left = true
 				problems = append(problems, failf("not_deleted", "pod %s is not proven deleted and may go on billing %s: %s", pod.ID, anHour(pod.RatePerHour), reasonOf(err)).id(pod.ID).because(err))
 				continue

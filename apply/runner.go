@@ -161,7 +161,7 @@ func (r *runner) emit(e Event) {
 		}
 		e.SpentUSD = r.run.SpentUSD(r.now())
 		e.CapUSD = r.limitUSD()
-		e.RateUSD = rateOf(r.run.Pod)
+		e.RateUSD, e.Speed = rateOf(r.run.Pod), r.t.Speed()
 	}
 	r.s.emit(e)
 }

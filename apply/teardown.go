@@ -39,7 +39,7 @@ func (r *runner) remove(reason, by string) error {
 	if stopped {
 		stoppedAt = r.stoppedAt(pod.ID)
 	}
-	existed, err := r.deletePod(pod.ID, pod.CreatedAt)
+	existed, err := r.deletePod(pod.ID, pod.CreatedAt, podHour(pod))
 	if err != nil {
 		r.noteUndeleted()
 		return r.notDeleted(pod, err)
@@ -102,15 +102,21 @@ func (r *runner) sighted(id string) (seen, stopped bool) {
 }
 
 // deletePod asks for the deletion until the provider does not know the pod any
-// more. existed tells whether the provider accepted a deletion at all.
-func (r *runner) deletePod(id string, created time.Time) (existed bool, err error) {
-	p := r.rented.Provider
+// more. existed tells whether the provider accepted a deletion at all. That the pod
+// bills meanwhile, so much an hour, is said once where the deletion is not accepted.
+func (r *runner) deletePod(id string, created time.Time, hour string) (existed bool, err error) {
 	deadline := r.s.Now().Add(r.t.DeleteConfirm)
 	var last error
-	accepted := false
+	accepted, told := false, false
+	tell := func(what string) {
+		if !told {
+			told = true
+			r.emit(Event{Kind: EventWarning, PodID: id, Message: fmt.Sprintf("the deletion of pod %s is %s; it is tried again, and the pod bills %s until it is gone", id, what, hour)})
+		}
+	}
 	for tries := 0; ; tries++ {
 		if !accepted || tries%3 == 2 {
-			was, err := p.DeletePod(r.s.steady(), id)
+			was, err := r.askDeletion(id, func() { tell("refused or not answered so far") })
 			if err == nil {
 				existed = existed || was
 				accepted = true
@@ -119,32 +125,60 @@ func (r *runner) deletePod(id string, created time.Time) (existed bool, err erro
 			}
 			last = err
 		}
-		if accepted {
-			_, err := p.GetPod(r.s.steady(), id)
-			if providers.Is(err, providers.NotFound) {
-				if existed {
-					return true, nil
-				}
-				gone, gerr := r.gone(id, created)
-				if gone {
-					return existed, nil
-				}
-				last = gerr
-			} else if err != nil {
+		final := !r.s.Now().Before(deadline) || last != nil && !transient(last) && providers.KindOf(last) != providers.Unknown
+		if accepted || final { // a refused deletion may have had its effect, or the pod's guard ended it
+			gone, err := r.isGone(id, created, existed)
+			if gone {
+				return existed, nil
+			}
+			if err != nil && accepted {
 				last = err
 			}
 		}
-		if !r.s.Now().Before(deadline) {
+		if final {
 			if last == nil {
 				last = errors.New("it is still shown after its deletion")
 			}
 			return existed, last
 		}
-		if last != nil && !transient(last) && providers.KindOf(last) != providers.Unknown {
-			return existed, last
+		if !accepted {
+			tell("refused (" + reasonOf(last) + ")")
 		}
 		r.s.pause(r.t.step(tries))
 	}
+}
+
+// askDeletion asks for the deletion of a pod once. The provider may go on trying for
+// minutes before it answers: late is called where it has none soon.
+func (r *runner) askDeletion(id string, late func()) (existed bool, err error) {
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		existed, err = r.rented.Provider.DeletePod(r.s.steady(), id)
+	}()
+	soon := time.NewTimer(r.t.DeleteAnswer)
+	defer soon.Stop()
+	select {
+	case <-answered:
+		return existed, err
+	case <-soon.C:
+	}
+	late()
+	<-answered
+	return existed, err
+}
+
+// isGone looks whether a pod is gone whose deletion was asked for: one read tells
+// where the provider accepted to delete it, else it takes the proof of gone.
+func (r *runner) isGone(id string, created time.Time, existed bool) (bool, error) {
+	_, err := r.rented.Provider.GetPod(r.s.steady(), id)
+	switch {
+	case !providers.Is(err, providers.NotFound):
+		return false, err
+	case existed:
+		return true, nil
+	}
+	return r.gone(id, created)
 }
 
 // noteUndeleted writes down that the provider did not answer while the pod's end
@@ -207,7 +241,7 @@ func (r *runner) noteStray(pod providers.Pod, since time.Time) error {
 // removeStray deletes a stray and takes it out of the state once it is gone.
 func (r *runner) removeStray(stray state.Stray) error {
 	r.emit(Event{Kind: EventDeleting, PodID: stray.PodID, Message: fmt.Sprintf("deleting pod %s, another one of run %s", stray.PodID, r.run.ID)})
-	if _, err := r.deletePod(stray.PodID, stray.Since); err != nil {
+	if _, err := r.deletePod(stray.PodID, stray.Since, anHour(stray.RateUSD)); err != nil {
 		e := failf("not_deleted", "pod %s, a stray of run %s, is not proven deleted and may go on billing %s: %s", stray.PodID, r.run.ID, anHour(stray.RateUSD), reasonOf(err)).
 			at(r.address).id(stray.PodID).because(err).hint("overbrainer pod rm %s", r.run.ID)
 		r.emit(Event{Kind: EventWarning, PodID: stray.PodID, Message: e.Message})

@@ -68,22 +68,27 @@ func (p *project) view(asJSON bool, pl *plan.Plan) (ui.Events, error) {
 	case asJSON:
 		return ui.JSONEvents(a.out, pl)
 	case isTerminal(os.Stderr) && a.environ("TERM") != "dumb":
-		return ui.LiveEvents(a.err, a.errLook, followed(pl)), nil
+		followed, removed := runsOf(pl)
+		return ui.LiveEvents(a.err, a.errLook, followed, removed), nil
 	}
 	return ui.PlainEvents(a.err), nil
 }
 
-// followed counts the runs that the execution of a plan follows.
-func followed(pl *plan.Plan) int {
-	n := 0
-	if pl != nil {
-		for _, s := range pl.Steps {
-			if s.Begins() || s.Action == plan.Attach || s.Action == plan.Collect {
-				n++
-			}
+// runsOf counts the runs that the execution of a plan follows and removes.
+func runsOf(pl *plan.Plan) (followed, removed int) {
+	if pl == nil {
+		return 0, 0
+	}
+	for _, s := range pl.Steps {
+		switch {
+		case s.Type != "run":
+		case s.Begins(), s.Action == plan.Attach, s.Action == plan.Collect:
+			followed++
+		case s.Action == plan.Destroy, s.Action == plan.Forget:
+			removed++
 		}
 	}
-	return n
+	return followed, removed
 }
 
 // tell shows the outcome.

@@ -18,7 +18,7 @@ const soldOut = "nothing could be placed: NVIDIA A40, NVIDIA L4, NVIDIA L40S: cr
 func TestSoldOutInManyRuns(t *testing.T) {
 	var plain, end, terminal bytes.Buffer
 	var o apply.Outcome
-	views := []Events{PlainEvents(&plain), LiveEvents(&terminal, always(Look{Width: 400, Height: 24}), 1)}
+	views := []Events{PlainEvents(&plain), LiveEvents(&terminal, always(Look{Width: 400, Height: 24}), 1, 0)}
 	for i := range 50 {
 		address := fmt.Sprintf("run.x[%02d]", i)
 		for _, v := range views {

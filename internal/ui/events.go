@@ -121,7 +121,7 @@ func (v *plainEvents) Event(e apply.Event) {
 			return
 		}
 		v.said[e.Address] = e.Time
-		text = status(newRow(e))
+		text = status(newRow(e), e.Time)
 	case apply.EventLog:
 		text = "| " + safetext.OneLine(e.Line)
 	}
@@ -215,8 +215,8 @@ func ended(e apply.Event) string {
 }
 
 // status is a row's progress in words.
-func status(r row) string {
-	return join(append(append([]string{clean(r.phase)}, r.work()...), r.money())...)
+func status(r row, now time.Time) string {
+	return join(append(append([]string{clean(r.phase)}, r.work()...), r.money(now))...)
 }
 
 // work is what a row has done so far of what it does now.
@@ -245,15 +245,18 @@ func (r row) work() []string {
 	return parts
 }
 
-// money is what a row has cost, of what it may.
-func (r row) money() string {
-	switch {
-	case r.cap > 0:
-		return money.USD(r.spent) + " of " + money.USD(r.cap)
-	case r.spent > 0:
-		return money.USD(r.spent)
+// money is what a row has cost by now, of what it may.
+func (r row) money(now time.Time) string {
+	spent := money.USD(0)
+	if usd := r.spent.by(now); usd > 0 {
+		spent = "about " + money.USD(usd)
+	} else if r.cap == 0 {
+		return ""
 	}
-	return ""
+	if r.cap > 0 {
+		spent += " of " + money.USD(r.cap)
+	}
+	return spent
 }
 
 // join puts commas between the parts that say something.

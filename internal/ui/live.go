@@ -11,9 +11,9 @@ import (
 // LiveEvents redraws the runs that go on at the bottom of a terminal, with what
 // is worth keeping above them. Their time passes also while nothing happens. look
 // is asked before each drawing: a terminal changes its size. Below the rows the runs
-// are counted, where many are planned.
-func LiveEvents(w io.Writer, look func() Look, planned int) Events {
-	return &live{w: w, ask: look, rows: map[string]*row{}, told: echoes{}, runs: counts{planned: planned}}
+// are counted, where many are to be followed or removed.
+func LiveEvents(w io.Writer, look func() Look, followed, removed int) Events {
+	return &live{w: w, ask: look, rows: map[string]*row{}, told: echoes{}, runs: counts{planned: followed + removed, unpriced: followed == 0}}
 }
 
 type live struct {
@@ -39,7 +39,8 @@ type row struct {
 	step, maxSteps int64
 	metrics        map[string]float64
 	losses         []float64
-	spent, cap     float64
+	spent          spending
+	cap            float64
 	done, total    int64
 	rate           float64
 	note           string
@@ -68,7 +69,7 @@ func (r *row) take(e apply.Event) {
 		r.maxSteps = e.MaxSteps
 	}
 	if e.SpentUSD > 0 {
-		r.spent = e.SpentUSD
+		r.spent = spendingOf(e)
 	}
 	if e.CapUSD > 0 {
 		r.cap = e.CapUSD

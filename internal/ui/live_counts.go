@@ -24,15 +24,25 @@ var (
 
 // counts are the runs of an execution.
 type counts struct {
-	planned int                 // how many there are to be
-	ended   map[string]string   // one of ends, by address
-	spent   map[string]spending // by run ID
+	planned  int                 // how many there are to be
+	unpriced bool                // what they have cost is not told: not all of them tell it
+	ended    map[string]string   // one of ends, by address
+	spent    map[string]spending // by run ID
 }
 
 // spending is what a run had cost at a moment, and what an hour of it costs since.
 type spending struct {
 	usd, hourly float64
 	at          time.Time
+}
+
+func spendingOf(e apply.Event) spending {
+	return spending{e.SpentUSD, e.RateUSD * cmp.Or(e.Speed, 1), e.Time}
+}
+
+// by is what it comes to, an estimate.
+func (s spending) by(now time.Time) float64 {
+	return s.usd + s.hourly*max(0, now.Sub(s.at).Hours())
 }
 
 // take notes what an event says of a run.
@@ -44,10 +54,10 @@ func (c *counts) take(e apply.Event) {
 		c.ended, c.spent = map[string]string{}, map[string]spending{}
 	}
 	if e.RunID != "" && e.SpentUSD > 0 {
-		c.spent[e.RunID] = spending{e.SpentUSD, e.RateUSD, e.Time}
+		c.spent[e.RunID] = spendingOf(e)
 	}
 	switch {
-	case e.Kind == apply.EventEnded && e.State == "succeeded":
+	case e.Kind == apply.EventEnded && e.State == "succeeded", leftState(e):
 		c.ended[e.Address] = "done"
 	case e.Kind == apply.EventEnded, e.Kind == apply.EventFailed:
 		c.ended[e.Address] = "failed"
@@ -60,8 +70,12 @@ func (c *counts) take(e apply.Event) {
 	}
 }
 
-// text says how many runs there are in each phase, and what they have cost by now; ""
-// where they are few.
+// leftState tells the end of what was to be removed.
+func leftState(e apply.Event) bool { return e.Kind == apply.EventRemoved && e.Phase == "done" }
+
+// text says what all runs have cost by now, and how many there are in each phase; ""
+// where they are few. The money comes first: what is too long for a screen loses its
+// end.
 func (c *counts) text(rows map[string]*row, now time.Time) string {
 	if c.planned <= few {
 		return ""
@@ -90,11 +104,15 @@ func (c *counts) text(rows map[string]*row, now time.Time) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, name))
 		}
 	}
-	spent := 0.0
-	for _, s := range c.spent {
-		spent += s.usd + s.hourly*max(0, now.Sub(s.at).Hours())
+	text := fmt.Sprintf("%d runs", total)
+	if !c.unpriced {
+		spent := 0.0
+		for _, s := range c.spent {
+			spent += s.by(now)
+		}
+		text += ", about " + money.USD(spent) + " so far"
 	}
-	return fmt.Sprintf("%d runs: %s, about %s so far", total, strings.Join(parts, ", "), money.USD(spent))
+	return text + ": " + strings.Join(parts, ", ")
 }
 
 // first gives the rows to show where n have a place: those in trouble before all,

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,7 +39,7 @@ func TestLiveCountsManyRuns(t *testing.T) {
 	send(20, apply.EventDetached, "", "")
 	v.keep(apply.Event{Time: at, Kind: apply.EventCreated, Address: "volume.cache", Phase: "placing"})
 	v.keep(apply.Event{Time: at.Add(-time.Minute), Kind: apply.EventProgress, Address: "run.x[48]", RunID: "48", SpentUSD: 0.02, RateUSD: 15}) // two minutes ago
-	const want = "60 runs: 10 not begun, 12 booting, 17 training, 3 retrieving, 15 done, 1 failed, 1 skipped, 1 left running, about $1.50 so far"
+	const want = "60 runs, about $1.50 so far: 10 not begun, 12 booting, 17 training, 3 retrieving, 15 done, 1 failed, 1 skipped, 1 left running"
 	got := texts(v.screen(at.Add(time.Minute)))
 	if len(got) != 11 || strings.Join(got[9:], " ") != want {
 		t.Errorf("%d lines: %q", len(got), got)
@@ -52,12 +53,78 @@ func TestLiveCountsManyRuns(t *testing.T) {
 		}
 	}
 	v.look = Look{Width: 80, Height: 3}
-	if got = texts(v.screen(at)); len(got) != 2 || got[0] != "and 33 more" || !strings.HasPrefix(got[1], "60 runs: ") {
+	if got = texts(v.screen(at)); len(got) != 2 || got[0] != "and 33 more" || !strings.HasPrefix(got[1], "60 runs, about $1.25 so far: ") {
 		t.Errorf("on a low screen: %q", got)
 	}
 	v.runs.planned = few
-	if got = texts(v.screen(at)); strings.Contains(strings.Join(got, "\n"), " runs: ") {
+	if got = texts(v.screen(at)); strings.Contains(strings.Join(got, "\n"), " runs, ") {
 		t.Errorf("few are counted: %q", got)
+	}
+}
+
+// TestLiveCountsOnNarrowScreens: however narrow and low one is, what all have cost is
+// seen, and so is what an event says of money.
+func TestLiveCountsOnNarrowScreens(t *testing.T) {
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for columns := 40; columns < 60; columns++ {
+		v := &live{look: Look{Width: columns, Height: 3}, rows: map[string]*row{}, runs: counts{planned: 30}}
+		for i, phase := range phases {
+			v.keep(apply.Event{Time: at, Kind: apply.EventPhase, Address: fmt.Sprintf("run.x[%d]", i), RunID: phase, Phase: phase, SpentUSD: 0.25})
+		}
+		if got := texts(v.screen(at)); len(got) != 2 || !strings.HasPrefix(got[1], "30 runs, about $2.50 so far: ") {
+			t.Errorf("%d columns: %q", columns, got)
+		}
+		for _, kind := range []apply.EventKind{apply.EventCreating, apply.EventCreated, apply.EventDeleted} {
+			kept := v.keep(apply.Event{Time: at, Kind: kind, Address: "run.x[0]", Message: "pod abcdefghij, NVIDIA RTX 2000 Ada Generation at $0.247 an hour"})
+			if !strings.HasSuffix(strings.Join(kept, " "), "at $0.247 an hour") {
+				t.Errorf("%d columns: %q", columns, kept)
+			}
+		}
+	}
+}
+
+// TestLiveMoneyGoesOn with the clock while a pod bills, at the speed of its hours, and
+// no longer.
+func TestLiveMoneyGoesOn(t *testing.T) {
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		change func(e *apply.Event)
+		want   string
+	}{
+		"it bills":       {func(*apply.Event) {}, "training, about $0.60 of $2.00"},
+		"hours are fast": {func(e *apply.Event) { e.Speed = 2 }, "training, about $1.10 of $2.00"},
+		"it is gone":     {func(e *apply.Event) { e.RateUSD = 0 }, "training, about $0.10 of $2.00"},
+		"it is free":     {func(e *apply.Event) { e.RateUSD, e.SpentUSD = 0, 0 }, "training, $0.00 of $2.00"},
+		"without a cap":  {func(e *apply.Event) { e.CapUSD = 0 }, "training, about $0.60"},
+		"free, no cap":   {func(e *apply.Event) { e.CapUSD, e.RateUSD, e.SpentUSD = 0, 0, 0 }, "training"},
+	} {
+		v := &live{look: Look{Width: 80}, rows: map[string]*row{}}
+		e := apply.Event{Time: at, Kind: apply.EventPhase, Address: "run.a", Phase: "training", SpentUSD: 0.1, RateUSD: 3, CapUSD: 2}
+		test.change(&e)
+		v.keep(e)
+		if got := texts(v.screen(at.Add(10 * time.Minute))); !slices.Equal(got, []string{"run.a  10m  " + test.want}) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// TestLiveRowsOfARemoval end as what they are about leaves the state, and are counted.
+// What all of them have cost is not told: those without a pod do not tell it.
+func TestLiveRowsOfARemoval(t *testing.T) {
+	var b bytes.Buffer
+	v := LiveEvents(&b, always(Look{Width: 80, Height: 24}), 0, 7).(*live)
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for i := range 4 {
+		v.keep(apply.Event{Time: at, Kind: apply.EventDeleting, Address: fmt.Sprintf("run.x[%d]", i), RunID: fmt.Sprint(i), Phase: "ending", SpentUSD: 0.25, RateUSD: 1})
+	}
+	v.keep(apply.Event{Time: at, Kind: apply.EventRemoved, Address: "run.x[3]", RunID: "3", Message: "account secret s removed"})
+	for _, i := range []int{0, 6} {
+		v.keep(apply.Event{Time: at, Kind: apply.EventRemoved, Address: fmt.Sprintf("run.x[%d]", i), Phase: "done", Message: "it leaves the state"})
+	}
+	v.keep(apply.Event{Time: at, Kind: apply.EventFailed, Address: "run.x[1]", Message: "so"})
+	want := []string{"run.x[2]  0s  ending, about $0.25", "run.x[3]  0s  ending, about $0.25", "7 runs: 2 not begun, 2 ending, 2 done, 1 failed"}
+	if got := texts(v.screen(at)); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }
 

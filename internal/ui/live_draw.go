@@ -124,7 +124,7 @@ func (v *live) room() int {
 func (v *live) line(r *row, now time.Time) (d drawing, whole bool) {
 	name, took := r.begins(now)
 	room := v.room() - width(name+took)
-	all := status(*r)
+	all := status(*r, now)
 	if r.note != "" {
 		all += ": " + clean(r.note)
 	}
@@ -135,9 +135,9 @@ func (v *live) line(r *row, now time.Time) (d drawing, whole bool) {
 		return drawing{name, took + all}, true
 	}
 	work := r.work()
-	text := join(clean(r.phase), r.money())
+	text := join(clean(r.phase), r.money(now))
 	for n := len(work); n > 0; n-- {
-		if more := join(clean(r.phase), join(work[:n]...), r.money()); width(more) <= room {
+		if more := join(clean(r.phase), join(work[:n]...), r.money(now)); width(more) <= room {
 			text = more
 			break
 		}
@@ -153,7 +153,7 @@ func (v *live) line(r *row, now time.Time) (d drawing, whole bool) {
 // and below it what is done.
 func (v *live) lines(r *row, now time.Time) []drawing {
 	name, took := r.begins(now)
-	lines := []drawing{v.fit(name, took+join(clean(r.phase), r.money()))}
+	lines := []drawing{v.fit(name, took+join(clean(r.phase), r.money(now)))}
 	detail := join(r.work()...)
 	if r.note != "" {
 		detail = strings.TrimPrefix(detail+": "+clean(r.note), ": ")
@@ -232,6 +232,12 @@ func (v *live) keep(e apply.Event) []string {
 		return v.whole(name, magenta, sentence(e))
 	case apply.EventWarning:
 		return v.whole(name, magenta, sentence(e))
+	case apply.EventCreating, apply.EventCreated, apply.EventDeleted: // they tell money
+		return v.whole(name, "", sentence(e))
+	case apply.EventRemoved:
+		if leftState(e) {
+			delete(v.rows, e.Address)
+		}
 	}
 	return []string{strings.TrimSpace(v.look.Bold(name) + " " + cut(sentence(e), room))}
 }

@@ -37,7 +37,7 @@ var controls = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
 
 func TestLiveRedrawsItsRows(t *testing.T) {
 	var b bytes.Buffer
-	v := LiveEvents(&b, always(Look{Width: 80}), 1)
+	v := LiveEvents(&b, always(Look{Width: 80}), 1, 0)
 	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	v.Event(apply.Event{Time: at, Kind: apply.EventPhase, Address: "run.a", Phase: "booting"})
 	v.Event(apply.Event{Time: at.Add(time.Second), Kind: apply.EventPhase, Address: "run.b", Phase: "booting"})
@@ -86,11 +86,11 @@ func TestLiveRowsOf80Columns(t *testing.T) {
 		events []apply.Event
 		want   string
 	}{
-		"training": {steps, `run.iris["careful"]  5s  training, $0.0006 of $2.00
+		"training": {steps, `run.iris["careful"]  5s  training, about $0.0006 of $2.00
     [############] █▆▅▄▃▃▂▂▂▁▁▁▁▁▁▁  step 200/200, loss 0.05
 `},
 		"transfer": {[]apply.Event{{Kind: apply.EventTransfer, Phase: "uploading", Done: 120e6, Total: 999e6, Rate: 3.4e6, SpentUSD: 0.0006, CapUSD: 2}},
-			`run.iris["careful"]  5s  uploading, $0.0006 of $2.00
+			`run.iris["careful"]  5s  uploading, about $0.0006 of $2.00
     [#...........]  120 MB of 999 MB, 3.4 MB/s, 4m19s left
 `},
 		"waiting": {[]apply.Event{{Kind: apply.EventWaiting, Phase: "waiting", CapUSD: 2,
@@ -128,7 +128,7 @@ func TestLiveRowsStayOnTheScreen(t *testing.T) {
 func TestLiveTimePasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
-		v := LiveEvents(&b, always(Look{Width: 80}), 1)
+		v := LiveEvents(&b, always(Look{Width: 80}), 1, 0)
 		v.Event(apply.Event{Time: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), Kind: apply.EventPhase, Address: "run.a", Phase: "placing"})
 		time.Sleep(2500 * time.Millisecond)
 		v.Close()
@@ -186,11 +186,11 @@ func TestLiveRowsOfWideCharacters(t *testing.T) {
 func TestLiveFollowsTheTerminalsSize(t *testing.T) {
 	var b bytes.Buffer
 	look := Look{Width: 80, Height: 24}
-	v := LiveEvents(&b, func() Look { return look }, 1).(*live)
+	v := LiveEvents(&b, func() Look { return look }, 1, 0).(*live)
 	defer v.Close()
 	e := training(`run.sweep["` + strings.Repeat("ab", 10) + `"]`)
 	v.Event(e)
-	if want := []int{63, 46}; !slices.Equal(widths(v.drawn), want) {
+	if want := []int{69, 46}; !slices.Equal(widths(v.drawn), want) {
 		t.Fatalf("%d columns: %q", widths(v.drawn), v.drawn)
 	}
 	for _, step := range []struct {
@@ -198,9 +198,9 @@ func TestLiveFollowsTheTerminalsSize(t *testing.T) {
 		want        []int
 	}{
 		{50, 2 + 1, []int{49, 46}}, // the first of the two is broken
-		{80, 2, []int{63, 46}},
+		{80, 2, []int{69, 46}},
 		{20, 4 + 3, []int{19, 19, 18, 10}},
-		{120, 4, []int{107}},
+		{120, 4, []int{113}},
 	} {
 		b.Reset()
 		look.Width = step.columns
@@ -240,7 +240,7 @@ func TestLiveRowsOfManyRuns(t *testing.T) {
 			v.keep(e)
 		}
 	}
-	e.Address, e.Kind, e.Message = "run.last", apply.EventWaiting, "nothing to rent; trying again in 1m0s, until 2026-11-30 12:34:56 UTC"
+	e.Address, e.Kind, e.Message = "run.z", apply.EventWaiting, "nothing to rent; trying again in 1m0s, until 2026-11-30 12:34:56 UTC"
 	v.keep(e)
 	long := `run.iris["` + strings.Repeat("long ", 8) + `"]`
 	e = training(long)
@@ -253,9 +253,9 @@ func TestLiveRowsOfManyRuns(t *testing.T) {
 		n    int
 		want string
 	}{
-		{0, "run.iris[\"long long long long long long long lon…  1m  training, $0.25 of $2.00"},
-		{1, "run.iris[0]  1m  training, step 122/4000, loss 0.1234, $0.25 of $2.00"},
-		{13, "run.last  1m  training, step 122/4000, $0.25 of $2.00: nothing to rent; trying…"},
+		{0, "run.iris[\"long long long long long long lo…  1m  training, about $0.25 of $2.00"},
+		{1, "run.iris[0]  1m  training, step 122/4000, loss 0.1234, about $0.25 of $2.00"},
+		{13, "run.z  1m  training, step 122/4000, about $0.25 of $2.00: nothing to rent; try…"},
 	} {
 		if got[test.n] != test.want {
 			t.Errorf("line %d: %q, not %q", test.n, got[test.n], test.want)

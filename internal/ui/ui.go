@@ -58,7 +58,7 @@ const (
 
 // paint wraps s in a colour where colours are wanted.
 func (l Look) paint(color, s string) string {
-	if !l.Color || s == "" {
+	if !l.Color || color == "" || s == "" {
 		return s
 	}
 	return "\x1b[" + color + "m" + s + "\x1b[0m"

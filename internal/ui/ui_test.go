@@ -199,7 +199,7 @@ func TestColoursCanBeReadOnAnyGround(t *testing.T) {
 		plan.Refresh, plan.Destroy, plan.Sweep, plan.Forget, plan.Hold} {
 		p.Steps = append(p.Steps, &plan.Step{Address: "run.a", Action: a, Reason: "so"})
 	}
-	view := LiveEvents(&b, always(look), 1)
+	view := LiveEvents(&b, always(look), 1, 0)
 	for _, kind := range []apply.EventKind{apply.EventProgress, apply.EventLog, apply.EventWarning, apply.EventFailed, apply.EventEnded,
 		apply.EventSkipped, apply.EventDetached, apply.EventWaiting, apply.EventPhase, apply.EventTransfer, apply.EventRemoved} {
 		e := training("run.a")
