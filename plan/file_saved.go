@@ -26,18 +26,31 @@ type memory struct {
 	n  int
 }
 
+func memoryOf(list any) memory {
+	v := reflect.ValueOf(list)
+	return memory{v.Pointer(), v.Len()}
+}
+
 // apart gives the place of a list among all, counted from 1; 0 for an empty one.
 func apart[T any](list T, all *[]T, known map[memory]int) int {
-	v := reflect.ValueOf(list)
-	if v.Len() == 0 {
+	key := memoryOf(list)
+	if key.n == 0 {
 		return 0
 	}
-	key := memory{v.Pointer(), v.Len()}
 	if known[key] == 0 {
 		*all = append(*all, list)
 		known[key] = len(*all)
 	}
 	return known[key]
+}
+
+// with is a copy of a run's step with other uploads and without inputs that are
+// files, of which the run at an address tells, if any.
+func (s *Step) with(uploads []Upload, filesOf string) *Step {
+	step, run := *s, *s.Run
+	run.Uploads, run.Inputs.Files, run.FilesOf = uploads, nil, filesOf
+	step.Run = &run
+	return &step
 }
 
 // saved takes the lists out of the runs, in a copy.
@@ -58,9 +71,7 @@ func (f *File) saved() savedFile {
 		if out.UploadsOf[i] == 0 && out.FilesOf[i] == 0 {
 			continue
 		}
-		step, run := *s, *s.Run
-		run.Uploads, run.Inputs.Files = []Upload{}, nil
-		step.Run, p.Steps[i] = &run, &step
+		p.Steps[i] = s.with([]Upload{}, "")
 	}
 	return out
 }
