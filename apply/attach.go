@@ -208,7 +208,7 @@ func (r *runner) cancelJob() RunOutcome {
 	err := r.onPod(2*r.t.Call, func(ctx context.Context, m Machine) error {
 		err := m.Cancel(ctx)
 		if err == nil {
-			p, err = m.Poll(ctx, Offsets{Log: -1, Metrics: -1})
+			p, err = m.Poll(ctx, Offsets{Log: -1, Metrics: -1}, 0)
 		}
 		return err
 	})

@@ -150,11 +150,11 @@ func (m mortalMachine) Launch(ctx context.Context, l LaunchRequest) error {
 	return m.act("Launch", func() error { return m.Machine.Launch(ctx, l) })
 }
 
-func (m mortalMachine) Poll(ctx context.Context, from Offsets) (Poll, error) {
+func (m mortalMachine) Poll(ctx context.Context, from Offsets, most int64) (Poll, error) {
 	if m.g.isDead() {
 		return Poll{}, errDead
 	}
-	return m.Machine.Poll(ctx, from)
+	return m.Machine.Poll(ctx, from, most)
 }
 
 func (m mortalMachine) Cancel(ctx context.Context) error {

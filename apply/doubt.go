@@ -18,7 +18,7 @@ func (r *runner) started() (bool, error) {
 	for wait := r.t.Reconnect; ; wait = min(2*wait, r.t.ReconnectMax) {
 		var p Poll
 		err := r.onPod(r.t.Call, func(ctx context.Context, m Machine) (err error) {
-			p, err = m.Poll(ctx, Offsets{Log: -1, Metrics: -1})
+			p, err = m.Poll(ctx, Offsets{Log: -1, Metrics: -1}, 0)
 			return err
 		})
 		switch {

@@ -274,7 +274,7 @@ func cutFrom(text string, from int64) string {
 	return text[from:]
 }
 
-func (m fakeMachine) Poll(ctx context.Context, from Offsets) (Poll, error) {
+func (m fakeMachine) Poll(ctx context.Context, from Offsets, most int64) (Poll, error) {
 	more := m.more != nil && m.more() // which may take its time
 	m.mu.Lock()
 	defer m.mu.Unlock()

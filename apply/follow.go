@@ -145,24 +145,16 @@ func (f *follower) look() (watched, bool) {
 		}
 	}
 	for {
-		ctx, cancel := context.WithTimeout(f.ctx, r.t.Call)
-		p, err := r.machine.Poll(ctx, f.tail.next)
-		cancel()
-		if err != nil {
+		p, err := f.hear()
+		switch {
+		case err != nil:
 			if f.ctx.Err() == nil {
 				f.cut(err)
 			}
 			return watched{}, false
-		}
-		r.lastSeen = r.now()
-		if p.State == JobNone && r.run.StartedAt != nil {
+		case p.State == JobNone && r.run.StartedAt != nil:
 			// Its disk is a new one: what it had is gone, what is here stays.
 			return watched{end: jobEnded, last: Poll{State: JobLost}, wiped: true}, true
-		}
-		if f.tail.take(p, f.line, f.progress) {
-			f.progressAt = r.lastSeen
-		}
-		switch {
 		case p.State == JobNone:
 			return watched{end: cannotGoOn, err: failf("no_job", "pod %s has no job of this run", r.run.Pod.ID).at(r.address).id(r.run.Pod.ID)}, true
 		case p.More:
@@ -188,6 +180,28 @@ func (f *follower) look() (watched, bool) {
 		f.disk.poll(f, p)
 		return f.snapshots.poll(f, p)
 	}
+}
+
+// hear looks at the job, and keeps and tells what is new of its log and metrics.
+func (f *follower) hear() (Poll, error) {
+	r := f.r
+	most := r.s.logs.enter()
+	defer r.s.logs.leave()
+	ctx, cancel := context.WithTimeout(f.ctx, r.t.Call)
+	p, err := r.machine.Poll(ctx, f.tail.next, most)
+	cancel()
+	if err != nil {
+		return p, err
+	}
+	r.lastSeen = r.now()
+	if p.State == JobNone && r.run.StartedAt != nil {
+		return p, nil
+	}
+	if f.tail.take(p, f.line, f.progress) {
+		f.progressAt = r.lastSeen
+	}
+	p.Log, p.Metrics = nil, nil
+	return p, nil
 }
 
 // between does what a look at a running job and the bounds ask for, while there is

@@ -88,8 +88,8 @@ func (m *sshMachine) Launch(ctx context.Context, l LaunchRequest) error {
 	return err
 }
 
-func (m *sshMachine) Poll(ctx context.Context, from Offsets) (Poll, error) {
-	p, err := m.pod.Poll(ctx, job.Offsets(from), job.Limits{})
+func (m *sshMachine) Poll(ctx context.Context, from Offsets, most int64) (Poll, error) {
+	p, err := m.pod.Poll(ctx, job.Offsets(from), job.Limits{Log: most})
 	if err != nil {
 		return Poll{}, err
 	}

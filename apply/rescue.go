@@ -28,7 +28,7 @@ func (r *runner) rescue() error {
 	}
 	defer r.closeMachine()
 	ctx, cancel := r.s.effect(r.t.Call)
-	p, err := r.machine.Poll(ctx, Offsets{Log: -1, Metrics: -1})
+	p, err := r.machine.Poll(ctx, Offsets{Log: -1, Metrics: -1}, 0)
 	cancel()
 	if err != nil {
 		return r.unrescued(err)

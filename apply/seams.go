@@ -126,8 +126,8 @@ type Machine interface {
 	// Launch starts the job. It is not repeated without looking at Poll first.
 	Launch(ctx context.Context, l LaunchRequest) error
 	// Poll reads in one round trip what is new since the offsets, and the
-	// job's status.
-	Poll(ctx context.Context, from Offsets) (Poll, error)
+	// job's status; of the log at most so many bytes, 0 = as many as one poll takes.
+	Poll(ctx context.Context, from Offsets, most int64) (Poll, error)
 	// Cancel ends the job's process group.
 	Cancel(ctx context.Context) error
 	// Unfinished looks for what a job that has ended left running, and whether

@@ -47,6 +47,7 @@ type session struct {
 	secrets  map[string]*shared[[]providers.Secret]
 	catalogs map[string]*shared[providers.Catalog]
 	uploads  map[*plan.Upload]weak.Pointer[uploads] // by the first of a list
+	logs     logRoom
 }
 
 func (e *Engine) open(ctx context.Context, operation string, lockTimeout time.Duration) *session {

@@ -101,5 +101,5 @@ func (f *File) WriteJSON(w io.Writer, stale []string) error {
 		Stale        []string          `json:"stale"`
 		Fingerprints map[string]string `json:"fingerprints"`
 		Digests      map[string]string `json:"digests"`
-	}{f.Plan, stale, f.Fingerprints, f.Digests()}, false)
+	}{f.Plan.told(), stale, f.Fingerprints, f.Digests()}, false)
 }

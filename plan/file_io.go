@@ -17,8 +17,8 @@ import (
 const (
 	fileFormat = "overbrainer plan"
 	// fileVersion is 2 since lists of uploads are apart from the runs, 3 since their
-	// digests are.
-	fileVersion = 3
+	// digests are, 4 since offers are there once.
+	fileVersion = 4
 	// fileStart is how every plan file begins.
 	fileStart = `{"format":"` + fileFormat + `"`
 	fileEnd   = "}\n"

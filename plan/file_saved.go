@@ -7,8 +7,8 @@ import (
 )
 
 // savedFile is a File as it is on disk. A list of uploads that a thousand runs
-// share is there once, and so are their digests among the inputs: a file that had
-// them in each of the runs could not be read.
+// share is there once, and so are their digests among the inputs and the offers for
+// a target: a file that had them in each of the runs could not be read.
 type savedFile struct {
 	*File
 	Uploads [][]Upload `json:"uploads"`
@@ -18,6 +18,10 @@ type savedFile struct {
 	// Files are the inputs that are files, and FilesOf says whose.
 	Files   []map[string]string `json:"files"`
 	FilesOf []int               `json:"files_of"`
+	// Offers are lists of them, and OffersOf says by a run's address which is its
+	// own. Those that the plan has itself are empty.
+	Offers   [][]Offer      `json:"offers"`
+	OffersOf map[string]int `json:"offers_of"`
 }
 
 // memory is where a list lies: it is the same where it is the same memory.
@@ -26,13 +30,17 @@ type memory struct {
 	n  int
 }
 
+func memoryOf(list any) memory {
+	v := reflect.ValueOf(list)
+	return memory{v.Pointer(), v.Len()}
+}
+
 // apart gives the place of a list among all, counted from 1; 0 for an empty one.
 func apart[T any](list T, all *[]T, known map[memory]int) int {
-	v := reflect.ValueOf(list)
-	if v.Len() == 0 {
+	key := memoryOf(list)
+	if key.n == 0 {
 		return 0
 	}
-	key := memory{v.Pointer(), v.Len()}
 	if known[key] == 0 {
 		*all = append(*all, list)
 		known[key] = len(*all)
@@ -40,15 +48,34 @@ func apart[T any](list T, all *[]T, known map[memory]int) int {
 	return known[key]
 }
 
-// saved takes the lists out of the runs, in a copy.
+// with is a copy of a run's step with other uploads and without inputs that are
+// files, of which the run at an address tells, if any.
+func (s *Step) with(uploads []Upload, filesOf string) *Step {
+	step, run := *s, *s.Run
+	run.Uploads, run.Inputs.Files, run.FilesOf = uploads, nil, filesOf
+	step.Run = &run
+	return &step
+}
+
+// saved takes the lists out of the runs and the plan, in a copy.
 func (f *File) saved() savedFile {
 	file, p := *f, *f.Plan
 	file.Plan, p.Steps = &p, slices.Clone(p.Steps)
 	out := savedFile{
 		File: &file, Uploads: [][]Upload{}, UploadsOf: make([]int, len(p.Steps)),
 		Files: []map[string]string{}, FilesOf: make([]int, len(p.Steps)),
+		Offers: [][]Offer{}, OffersOf: map[string]int{},
 	}
-	uploads, files := map[memory]int{}, map[memory]int{}
+	uploads, files, offers := map[memory]int{}, map[memory]int{}, map[memory]int{}
+	p.Offers = map[string][]Offer{}
+	for _, address := range sortedKeys(f.Plan.Offers) {
+		list := f.Plan.Offers[address]
+		if n := apart(list, &out.Offers, offers); n > 0 {
+			out.OffersOf[address] = n
+		} else {
+			p.Offers[address] = list
+		}
+	}
 	for i, s := range p.Steps {
 		if s == nil || s.Run == nil {
 			continue
@@ -58,16 +85,20 @@ func (f *File) saved() savedFile {
 		if out.UploadsOf[i] == 0 && out.FilesOf[i] == 0 {
 			continue
 		}
-		step, run := *s, *s.Run
-		run.Uploads, run.Inputs.Files = []Upload{}, nil
-		step.Run, p.Steps[i] = &run, &step
+		p.Steps[i] = s.with([]Upload{}, "")
 	}
 	return out
 }
 
 // restore gives the runs their lists. Files of version 1 have them there, those of
-// version 2 the digests.
+// version 2 the digests, and those before version 4 have the offers in the plan.
 func (f *savedFile) restore() error {
+	for address, n := range f.OffersOf {
+		if n < 1 || n > len(f.Offers) || f.Plan.Offers == nil {
+			return errors.New("it has offers that are not there")
+		}
+		f.Plan.Offers[address] = f.Offers[n-1]
+	}
 	err := give(f.Plan.Steps, f.Uploads, f.UploadsOf, func(run *RunSpec, list []Upload) { run.Uploads = list })
 	if err != nil {
 		return err

@@ -125,6 +125,32 @@ func sweep(t *testing.T, n int) *project {
 	return p
 }
 
+// Offers for a target that many runs have are in a plan file once, and in memory.
+func TestPlanFileHasOffersOnce(t *testing.T) {
+	path, f := saved(t, sweep(t, 20))
+	f.Plan.Offers["run.none"] = []Offer{}
+	if err := WriteFile(path, f); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(data, []byte(`"chosen":true`)); n != 1 {
+		t.Errorf("the chosen offer is there %d times", n)
+	}
+	back, err := ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(back.Plan.Offers, f.Plan.Offers) || len(f.Plan.Offers) != 21 {
+		t.Errorf("the offers changed: %v", back.Plan.Offers)
+	}
+	if o := back.Plan.Offers; &o["run.train[0]"][0] != &o["run.train[19]"][0] {
+		t.Error("each run that was read has its offers for itself")
+	}
+}
+
 // A list of uploads that many runs share is in a plan file once, and in memory,
 // before and after; the plan and its JSON are the same.
 func TestPlanFileHasAListOfUploadsOnce(t *testing.T) {
@@ -149,16 +175,24 @@ func TestPlanFileHasAListOfUploadsOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := written(t, f.Plan)
-	if !bytes.Equal(whole, written(t, back.Plan)) || bytes.Count(whole, []byte(`"source":"data/07"`)) != 20 || bytes.Count(whole, []byte(`"file data/07":`)) != 20 {
+	whole := func(p *Plan) []byte {
+		text, err := oneLine(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	if !bytes.Equal(whole(f.Plan), whole(back.Plan)) {
 		t.Error("the plan changed")
 	}
 	if runs := back.Plan.Steps; &runs[0].Run.Uploads[0] != &runs[19].Run.Uploads[0] {
 		t.Error("each run that was read has its uploads for itself")
 	}
 
-	// The first version had the lists in the runs, the second one the digests.
+	// The first version had the lists in the runs, the second one the digests, and
+	// both the offers.
 	second := f.saved()
+	second.Plan.Offers = f.Plan.Offers
 	for i, s := range second.Plan.Steps {
 		s.Run.Inputs.Files = f.Plan.Steps[i].Run.Inputs.Files
 	}
@@ -181,12 +215,13 @@ func TestPlanFileHasAListOfUploadsOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		old, err := DecodeFile("p", []byte(string(start)+string(text)+fileEnd))
-		if err != nil || !bytes.Equal(whole, written(t, old.Plan)) {
+		if err != nil || !bytes.Equal(whole(f.Plan), whole(old.Plan)) {
 			t.Errorf("a file of version %d: %v", version, err)
 		}
 	}
-	for _, wrong := range []savedFile{{UploadsOf: []int{1}}, {UploadsOf: []int{-1}}, {Uploads: make([][]Upload, 1), UploadsOf: []int{0, 1}}, {FilesOf: []int{1}}} {
-		wrong.File = &File{Plan: &Plan{Steps: []*Step{{Run: &RunSpec{}}}}}
+	for _, wrong := range []savedFile{{UploadsOf: []int{1}}, {UploadsOf: []int{-1}}, {Uploads: make([][]Upload, 1), UploadsOf: []int{0, 1}}, {FilesOf: []int{1}},
+		{OffersOf: map[string]int{"run.train[0]": 1}}, {Offers: make([][]Offer, 1), OffersOf: map[string]int{"run.train[0]": 0}}} {
+		wrong.File = &File{Plan: &Plan{Steps: []*Step{{Run: &RunSpec{}}}, Offers: map[string][]Offer{}}}
 		if wrong.restore() == nil {
 			t.Errorf("%v of %d lists", wrong.UploadsOf, len(wrong.Uploads))
 		}

@@ -14,7 +14,7 @@ import (
 
 // WriteJSON writes the plan as one document on one line, without a line break at
 // its end. The same plan gives the same bytes.
-func (p *Plan) WriteJSON(w io.Writer) error { return stream(w, p, false) }
+func (p *Plan) WriteJSON(w io.Writer) error { return stream(w, p.told(), false) }
 
 // oneLine encodes without HTML escapes and without a line break.
 func oneLine(v any) ([]byte, error) {

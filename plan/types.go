@@ -14,7 +14,7 @@ import (
 )
 
 // FormatVersion is that of the JSON form. A minor bump only adds.
-const FormatVersion = "1.0"
+const FormatVersion = "1.1"
 
 // Action is what a step does.
 type Action string
@@ -130,7 +130,7 @@ type RunSpec struct {
 	Setup      string                `json:"setup,omitempty"`
 	Env        map[string]string     `json:"env,omitempty"`
 	Secrets    map[string]SecretSpec `json:"secrets,omitempty"` // by variable
-	Uploads    []Upload              `json:"uploads"`
+	Uploads    []Upload              `json:"uploads,omitzero"`
 	Outputs    []string              `json:"outputs"`
 	AllowEmpty bool                  `json:"allow_empty_outputs,omitempty"`
 	Metrics    string                `json:"metrics"`
@@ -145,6 +145,9 @@ type RunSpec struct {
 	Fingerprint string `json:"fingerprint"`
 	// Inputs are the named parts of the fingerprint: input → SHA-256.
 	Inputs Inputs `json:"inputs"`
+	// FilesOf is set in documents only: the run before it whose uploads, and inputs
+	// that are files, are this run's as well.
+	FilesOf string `json:"files_of,omitempty"`
 	// Late are the parts that are absent here and come from the Evaluator:
 	// those that hang on other runs, and those that hold a sensitive value.
 	Late []string `json:"late,omitempty"`

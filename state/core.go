@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -45,7 +46,7 @@ func newCore(dir, path, version string) core {
 // loaded is a state as it lies there.
 type loaded struct {
 	path    string // the real file, links resolved
-	data    []byte // the document; nil: there is none
+	doc     print  // the document's; zero: there is none
 	state   *State // what it says, shared by all who read it; nil: there is none
 	version int    // that the document had
 
@@ -56,16 +57,30 @@ type loaded struct {
 	file    fs.FileInfo
 }
 
+// print tells documents apart without keeping them.
+type print struct {
+	size int
+	sum  [sha256.Size]byte
+}
+
+func printOf(data []byte) print {
+	if data == nil {
+		return print{}
+	}
+	return print{size: len(data), sum: sha256.Sum256(data)}
+}
+
 // decode makes a state of what was read, nil data being none, and compares it
 // with what was seen before the reading began.
-func (c *core) decode(cur, before loaded) (loaded, error) {
-	if before.state != nil && cur.data != nil && bytes.Equal(cur.data, before.data) {
+func (c *core) decode(data []byte, before loaded) (loaded, error) {
+	cur := loaded{path: c.path, doc: printOf(data)}
+	if before.state != nil && data != nil && cur.doc == before.doc {
 		cur.state, cur.version = before.state, before.version // decoded once for all
 		return cur, nil
 	}
-	if cur.data != nil {
+	if data != nil {
 		var err error
-		if cur.state, cur.version, err = decodePlain(c.path, cur.data); err != nil {
+		if cur.state, cur.version, err = decodePlain(c.path, data); err != nil {
 			return cur, err
 		}
 	}
@@ -163,10 +178,11 @@ func Forget(dir string) error {
 
 // pushed gives the state that Push writes in place of cur.
 func (c *core) pushed(cur loaded, s *State, force bool) (*State, error) {
-	next, err := s.Clone()
-	if err != nil {
+	if err := s.check(); err != nil {
 		return nil, err
 	}
+	next := s.copy()
+	next.fill()
 	withhold(next)
 	if cur.state != nil {
 		if !force && (cur.state.Lineage != s.Lineage || s.Serial < cur.state.Serial) {

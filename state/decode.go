@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -52,11 +54,51 @@ func Encode(s *State) ([]byte, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	data, err := json.MarshalIndent(s, "", "  ")
+	frame := *s
+	frame.Resources = map[string]*Resource{}
+	text, err := json.MarshalIndent(&frame, "", "  ")
 	if err != nil {
 		return nil, err
 	}
-	return append(data, '\n'), nil
+	var out bytes.Buffer
+	before, after, _ := bytes.Cut(text, []byte(noResources))
+	out.Write(before)
+	if err := s.writeResources(&out); err != nil {
+		return nil, err
+	}
+	out.Write(after)
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+// noResources is the only line of its kind in a document without resources: what
+// lies deeper is indented further.
+const noResources = "\n  \"resources\": {}"
+
+// writeResources writes them one by one, since package json holds what it writes
+// and indents several times, and there may be thousands.
+func (s *State) writeResources(out *bytes.Buffer) error {
+	if len(s.Resources) == 0 {
+		out.WriteString(noResources)
+		return nil
+	}
+	enc, next := json.NewEncoder(out), "\n  \"resources\": {"
+	enc.SetIndent("    ", "  ")
+	for _, address := range slices.Sorted(maps.Keys(s.Resources)) {
+		for _, part := range []struct {
+			before string
+			value  any
+		}{{next + "\n    ", address}, {": ", s.Resources[address]}} {
+			out.WriteString(part.before)
+			if err := enc.Encode(part.value); err != nil {
+				return err
+			}
+			out.Truncate(out.Len() - 1) // the line break that ends it
+		}
+		next = ","
+	}
+	out.WriteString("\n  }")
+	return nil
 }
 
 // Decode reads a document of this format version. path names it in errors,

@@ -76,7 +76,14 @@ func (cur loaded) follow() (loaded, error) {
 		return cur, err
 	}
 	if info.Size() < cur.size { // somebody cut it: what is left counts
-		if cur.state, _, err = decodeUpgrading(cur.path, cur.data, upgrades()); err != nil {
+		document, _, err := readStable(cur.path)
+		if err != nil {
+			return cur, err
+		}
+		if printOf(document) != cur.doc {
+			return cur, errNoJournal
+		}
+		if cur.state, _, err = decodeUpgrading(cur.path, document, upgrades()); err != nil {
 			return cur, err
 		}
 		cur.state.Version, cur.state.Journal, cur.size = Version, "", 0

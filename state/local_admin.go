@@ -22,7 +22,7 @@ func (l *LocalStore) Writable(ctx context.Context) error {
 	defer release()
 	temp := filepath.Join(filepath.Dir(cur.path), tempName)
 	_ = os.Remove(temp)
-	err = l.sys.write(temp, make([]byte, 2*len(cur.data)+probeRoom))
+	err = l.sys.write(temp, make([]byte, 2*cur.doc.size+probeRoom))
 	_ = os.Remove(temp)
 	if err != nil {
 		return &WriteError{Path: l.path, Err: err}

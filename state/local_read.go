@@ -58,13 +58,15 @@ func (l *LocalStore) read(path string, before loaded) (loaded, error) {
 		return cur, nil
 	case err != nil:
 		return cur, err
-	case before.state != nil && before.path == path && bytes.Equal(data, before.data):
+	}
+	cur.doc = printOf(data)
+	if before.state != nil && before.path == path && cur.doc == before.doc {
 		cur = before
-	default:
+	} else {
 		if cur.state, cur.version, err = decodeUpgrading(l.path, data, upgrades()); err != nil {
 			return cur, err
 		}
-		cur.data, cur.journal = data, cur.state.Journal
+		cur.journal = cur.state.Journal
 		cur.state.Version, cur.state.Journal = Version, ""
 	}
 	if cur.journal == "" {

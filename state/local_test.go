@@ -580,7 +580,7 @@ func TestUpgradeKeepsACopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	data, _ := Encode(s)
-	if err := l.replace(loaded{path: l.path, data: old, version: had}, data); err != nil {
+	if err := l.replace(loaded{path: l.path, doc: printOf(old), version: had}, data); err != nil {
 		t.Fatal(err)
 	}
 	if kept, _ := os.ReadFile(l.path + ".v0" + backupSuffix); !bytes.Equal(kept, old) {

@@ -11,14 +11,14 @@ import (
 // than the document yet, or else writes everything. The caller holds the lock.
 func (l *LocalStore) write(cur loaded, p prepared) (loaded, error) {
 	session := l.inSession()
-	if session && cur.journal != "" && cur.size < int64(len(cur.data)) && p.rec.Catalogs == nil {
+	if session && cur.journal != "" && cur.size < int64(cur.doc.size) && p.rec.Catalogs == nil {
 		text := line(p.encoded)
 		if l.sys.append(cur.journalPath(), cur.size, text) == nil {
 			cur.state, cur.size = p.next, cur.size+int64(len(text))
 			return cur, nil
 		} // a journal that cannot be written is left for a new document
 	}
-	return l.writeWhole(cur, p.next, session && cur.data != nil && len(cur.data) >= l.journalFrom)
+	return l.writeWhole(cur, p.next, session && cur.doc.size > 0 && cur.doc.size >= l.journalFrom)
 }
 
 // writeWhole replaces the state file by a whole document: a new file beside it,
@@ -31,12 +31,13 @@ func (l *LocalStore) writeWhole(cur loaded, next *State, journaled bool) (loaded
 		document = next.shallow()
 		document.Version, document.Journal = journaledVersion, after.journal
 	}
-	var err error
-	if after.data, err = Encode(document); err != nil {
+	data, err := Encode(document)
+	if err != nil {
 		return cur, err
 	}
+	after.doc = printOf(data)
 	if err = l.beginJournal(after); err == nil {
-		err = l.replace(cur, after.data)
+		err = l.replace(cur, data)
 	}
 	if err != nil {
 		dropJournals(cur.path, cur.journal)
@@ -70,7 +71,7 @@ func (l *LocalStore) replace(cur loaded, data []byte) error {
 		_ = os.Remove(temp)
 		return err
 	}
-	if cur.data != nil && cur.journal == "" {
+	if cur.doc.size > 0 && cur.journal == "" {
 		keepBackup(cur.path, cur.path+backupSuffix)
 		if cur.version < Version {
 			keepBackup(cur.path, fmt.Sprintf("%s.v%d%s", cur.path, cur.version, backupSuffix))

@@ -103,7 +103,7 @@ func (r *RemoteStore) readOnce(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	cur, err := r.decode(loaded{path: r.path, data: data}, before)
+	cur, err := r.decode(data, before)
 	if err != nil {
 		return nil, err
 	}
@@ -159,13 +159,16 @@ func (r *RemoteStore) attempt(ctx context.Context, batch []*update, w *writing) 
 	if err != nil {
 		return w.failed(err, batch)
 	}
-	cur, err := r.decode(loaded{path: r.path, data: data}, before)
+	cur, err := r.decode(data, before)
 	if err != nil {
 		return w.failed(err, batch)
 	}
 	r.back()
 	w.settle(cur)
-	w.ctx, w.tx = ctx, tx
+	w.ctx, w.tx, w.old = ctx, tx, nil
+	if cur.version < Version {
+		w.old = data
+	}
 	left := waiting(batch)
 	if len(left) == 0 {
 		return nil
@@ -186,7 +189,7 @@ func (r *RemoteStore) Push(ctx context.Context, s *State, force bool) error {
 	if err != nil {
 		return err
 	}
-	cur, err := r.decode(loaded{path: r.path, data: data}, before)
+	cur, err := r.decode(data, before)
 	if err != nil && !force {
 		return err
 	}
@@ -209,7 +212,7 @@ func (r *RemoteStore) Push(ctx context.Context, s *State, force bool) error {
 		var unsure *UnsureError
 		return r.saveData(&WriteError{Path: r.path, Err: err, Unsure: errors.As(err, &unsure)}, out)
 	}
-	r.remember(loaded{path: r.path, data: out, state: next, version: Version})
+	r.remember(loaded{path: r.path, doc: printOf(out), state: next, version: Version})
 	r.settled()
 	return nil
 }

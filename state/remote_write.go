@@ -17,6 +17,7 @@ type writing struct {
 	r     *RemoteStore
 	ctx   context.Context
 	tx    Transaction
+	old   []byte   // the document there, where it is of an older version
 	last  prepared // what was sent last
 	tries []try
 	// unsure is the last lost answer that reading back has not settled.
@@ -45,8 +46,8 @@ func (s *State) signed() string {
 // write sends the document. What was sent is not taken back when the caller's
 // context ends: the answer is needed to know.
 func (w *writing) write(cur loaded, p prepared) (loaded, error) {
-	if cur.version < Version && cur.data != nil {
-		if _, err := w.r.saveIn(w.r.dir, replacedInfix, cur.data); err != nil {
+	if w.old != nil {
+		if _, err := w.r.saveIn(w.r.dir, replacedInfix, w.old); err != nil {
 			return cur, &WriteError{Path: w.r.path, Err: err}
 		}
 	}
@@ -64,7 +65,7 @@ func (w *writing) write(cur loaded, p prepared) (loaded, error) {
 		}
 		return cur, err
 	}
-	return loaded{path: cur.path, data: data, state: p.next, version: Version}, nil
+	return loaded{path: cur.path, doc: printOf(data), state: p.next, version: Version}, nil
 }
 
 // settle looks for earlier tries in what was read. Those found have landed.

@@ -195,8 +195,8 @@ func (m boundedMachine) Launch(ctx context.Context, l apply.LaunchRequest) error
 	return m.Machine.Launch(m.act(ctx, "launch"), l)
 }
 
-func (m boundedMachine) Poll(ctx context.Context, from apply.Offsets) (apply.Poll, error) {
-	return m.Machine.Poll(m.look(ctx, "poll"), from)
+func (m boundedMachine) Poll(ctx context.Context, from apply.Offsets, most int64) (apply.Poll, error) {
+	return m.Machine.Poll(m.look(ctx, "poll"), from, most)
 }
 
 func (m boundedMachine) Cancel(ctx context.Context) error {

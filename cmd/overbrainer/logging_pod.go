@@ -62,9 +62,9 @@ func (m loggedMachine) Launch(ctx context.Context, req apply.LaunchRequest) (err
 	return m.Machine.Launch(ctx, req)
 }
 
-func (m loggedMachine) Poll(ctx context.Context, from apply.Offsets) (_ apply.Poll, err error) {
+func (m loggedMachine) Poll(ctx context.Context, from apply.Offsets, most int64) (_ apply.Poll, err error) {
 	defer func(t time.Time) { m.asked("poll", t, err) }(time.Now())
-	return m.Machine.Poll(ctx, from)
+	return m.Machine.Poll(ctx, from, most)
 }
 
 func (m loggedMachine) Cancel(ctx context.Context) (err error) {

@@ -192,7 +192,7 @@ func (f *logFollower) tell(state apply.JobState) {
 func (f *logFollower) poll(ctx context.Context) (apply.Poll, error) {
 	ctx, cancel := context.WithTimeout(ctx, logCall)
 	defer cancel()
-	poll, err := f.m.Poll(ctx, f.from)
+	poll, err := f.m.Poll(ctx, f.from, 0)
 	if err != nil {
 		return poll, err
 	}

@@ -29,7 +29,7 @@ type logPod struct {
 
 func (m logMachine) Close() error { return nil }
 
-func (m logMachine) Poll(_ context.Context, from apply.Offsets) (apply.Poll, error) {
+func (m logMachine) Poll(_ context.Context, from apply.Offsets, _ int64) (apply.Poll, error) {
 	p := m.pod
 	state := apply.JobExited
 	if len(p.parts) > 0 {
@@ -156,7 +156,7 @@ type pouring struct {
 
 func (p *pouring) Close() error { return nil }
 
-func (p *pouring) Poll(_ context.Context, from apply.Offsets) (apply.Poll, error) {
+func (p *pouring) Poll(_ context.Context, from apply.Offsets, _ int64) (apply.Poll, error) {
 	const line, limit = "0123456789abcde\n", 64 << 10
 	state := apply.JobRunning
 	if p.looks++; p.looks < p.ends {
@@ -236,8 +236,8 @@ func TestPouringLogEndsWhereItWas(t *testing.T) {
 // inPieces brings one byte of the first look.
 type inPieces struct{ logMachine }
 
-func (m inPieces) Poll(ctx context.Context, from apply.Offsets) (apply.Poll, error) {
-	p, err := m.logMachine.Poll(ctx, from)
+func (m inPieces) Poll(ctx context.Context, from apply.Offsets, most int64) (apply.Poll, error) {
+	p, err := m.logMachine.Poll(ctx, from, most)
 	if from.Log == 0 {
 		p.Log, p.Next.Log, p.More = p.Log[:1], 1, true
 	}

@@ -1,0 +1,86 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// many is a state of so many runs.
+func many(n int) *State {
+	s := New("lineage")
+	for i := range n {
+		id := fmt.Sprintf("r-%d", i)
+		s.Resources[fmt.Sprintf("run.r[\"<%d>\"]", i)] = &Resource{Type: "run", Provider: "p", Run: &RunResource{Current: id, Runs: []*Run{{ID: id, HostKey: strings.Repeat("k", 500)}}}}
+	}
+	return s
+}
+
+// TestEncodeInPartsIsTheWhole holds that a document written entry by entry is, byte
+// for byte, the one that package json makes at once.
+func TestEncodeInPartsIsTheWhole(t *testing.T) {
+	tricky := many(3)
+	tricky.Outputs["x"] = Output{Value: json.RawMessage("{\"a\":\"\\n  \\\"resources\\\": {}\",\"resources\":{}}"), Type: json.RawMessage(`"string"`)}
+	for what, s := range map[string]*State{"empty": New(""), "one": many(1), "tricky": tricky} {
+		want, err := json.MarshalIndent(s, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Encode(s); err != nil || string(got) != string(want)+"\n" {
+			t.Errorf("%s: %v\n%s\n%s", what, err, got, want)
+		}
+	}
+}
+
+// TestEncodeTakesLittle: a document of ten thousand runs has 20 MB, and was there
+// several times while it was made.
+func TestEncodeTakesLittle(t *testing.T) {
+	s := many(20_000)
+	for range 3 { // package json forgets the memory of calls before
+		runtime.GC()
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	data, err := Encode(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	took := after.TotalAlloc - before.TotalAlloc
+	if took > 7*uint64(len(data))/2 {
+		t.Errorf("a document of %d bytes took %d", len(data), took)
+	}
+}
+
+// TestDocumentIsNotKept: what was read or written is compared with the next by its
+// digest.
+func TestDocumentIsNotKept(t *testing.T) {
+	dir := t.TempDir()
+	l := Local(dir, "1")
+	mustUpdate(t, l, bump)
+	data, err := os.ReadFile(l.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const long = 64 << 20
+	if err := os.WriteFile(l.path, append(data, bytes.Repeat([]byte(" "), long)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l = Local(dir, "1")
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	if _, err := l.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if kept := int64(after.HeapAlloc) - int64(before.HeapAlloc); kept > long/2 {
+		t.Errorf("of a document of %d bytes %d are kept", long, kept)
+	}
+	runtime.KeepAlive(l)
+}
