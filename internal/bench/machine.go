@@ -50,7 +50,7 @@ const (
 	resultName    = "output/model.bin"
 )
 
-func (m *instantPod) Poll(_ context.Context, from apply.Offsets) (apply.Poll, error) {
+func (m *instantPod) Poll(_ context.Context, from apply.Offsets, _ int64) (apply.Poll, error) {
 	p := apply.Poll{State: apply.JobNone, Next: from, DiskUsed: -1, DiskFree: -1, VolumeUsed: -1}
 	if m.launched.Load() {
 		p.State, p.EndedAt = apply.JobExited, time.Now()
