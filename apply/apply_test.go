@@ -326,6 +326,39 @@ func TestSecondInterruptLeavesAtOnce(t *testing.T) {
 	})
 }
 
+// TestInterruptedDestroy: what is in flight is finished and no more begun; what is left
+// is named with what it bills.
+func TestInterruptedDestroy(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		specs := map[string]*plan.RunSpec{}
+		for i := range 4 {
+			specs[fmt.Sprintf("run.x[%d]", i)] = spec()
+		}
+		w.job.hang = true
+		w.apply(planOf(plan.Run, specs), Options{Detach: true})
+		w.mem.Fail(providertest.Fault{Op: "DeletePod", Times: 1, Do: func() { w.interrupts <- struct{}{}; time.Sleep(time.Second) }})
+		e := w.engine()
+		e.Parallelism = 1
+		out, err := e.Destroy(t.Context(), nil, DestroyOptions{})
+		if err != nil || out.Class != Interrupt {
+			t.Fatalf("%v %+v", err, out)
+		}
+		pods := 0
+		for _, l := range out.Left {
+			if l.Kind == "pod" && l.RateUSD > 0 && l.Fix == "overbrainer destroy" {
+				pods++
+			}
+		}
+		if said := strings.Join(out.Messages, " "); pods != 3 || !strings.Contains(said, "overbrainer destroy goes on") {
+			t.Errorf("%d pods are left: %+v %q", pods, out.Left, out.Messages)
+		}
+		if out, err := w.engine().Destroy(t.Context(), nil, DestroyOptions{}); err != nil || out.Class != OK {
+			t.Errorf("%v %+v", err, out)
+		}
+		w.clean()
+	})
+}
+
 func TestDestroy(t *testing.T) {
 	t.Run("a running job", func(t *testing.T) {
 		in(t, func(t *testing.T, w *world) {
