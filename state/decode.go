@@ -177,15 +177,69 @@ func upgradeFrom(version int, data []byte, steps map[int]upgrade) ([]byte, error
 func decodeDocument(data []byte) (*State, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
-	s := &State{}
-	if err := dec.Decode(s); err != nil {
+	s := &State{Resources: map[string]*Resource{}}
+	frame := map[string]json.RawMessage{}
+	err := eachField(dec, "the document", func(name string) error {
+		if name == "resources" {
+			return eachField(dec, name, s.readResource(dec))
+		}
+		var value json.RawMessage
+		err := dec.Decode(&value)
+		frame[name] = value
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	if _, err := dec.Token(); err != io.EOF {
 		return nil, errors.New("there is something after its end")
 	}
+	rest, err := json.Marshal(frame)
+	if err != nil {
+		return nil, err
+	}
+	strict := json.NewDecoder(bytes.NewReader(rest))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(s); err != nil {
+		return nil, err
+	}
 	s.fill()
 	return s, s.check()
+}
+
+// eachField lets read take the value of each field of an object that comes next, so
+// that package json has one of them in its buffer and not all; null has none.
+func eachField(dec *json.Decoder, what string, read func(name string) error) error {
+	token, err := dec.Token()
+	if err != nil || token == nil {
+		return err
+	}
+	if token != json.Delim('{') {
+		return fmt.Errorf("%s must be a JSON object", what)
+	}
+	for dec.More() {
+		if token, err = dec.Token(); err != nil {
+			return err
+		}
+		if err := read(token.(string)); err != nil {
+			return err
+		}
+	}
+	_, err = dec.Token()
+	return err
+}
+
+func (s *State) readResource(dec *json.Decoder) func(address string) error {
+	return func(address string) error {
+		var r *Resource
+		err := dec.Decode(&r)
+		var kind *json.UnmarshalTypeError
+		if errors.As(err, &kind) {
+			kind.Field = strings.TrimSuffix("resources."+kind.Field, ".")
+		}
+		s.Resources[address] = r
+		return err
+	}
 }
 
 // check holds what every reader relies on.

@@ -36,23 +36,61 @@ func TestEncodeInPartsIsTheWhole(t *testing.T) {
 	}
 }
 
-// TestEncodeTakesLittle: a document of ten thousand runs has 20 MB, and was there
-// several times while it was made.
-func TestEncodeTakesLittle(t *testing.T) {
-	s := many(20_000)
-	for range 3 { // package json forgets the memory of calls before
-		runtime.GC()
+// inLongPieces is how many bytes were ever taken in pieces of more than 32 KiB or so:
+// small ones are garbage at once.
+func inLongPieces(m runtime.MemStats) uint64 {
+	n := m.TotalAlloc
+	for _, class := range m.BySize {
+		n -= class.Mallocs * uint64(class.Size)
 	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
+	return n
+}
+
+// TestDecodeTakesLittle: package json read all of a document into a buffer of its
+// own, which doubled until it held it.
+func TestDecodeTakesLittle(t *testing.T) {
+	s := many(20_000)
 	data, err := Encode(s)
 	if err != nil {
 		t.Fatal(err)
 	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	back, err := Decode("f", data)
+	if err != nil || len(back.Resources) != len(s.Resources) {
+		t.Fatalf("%d entries, %v", len(back.Resources), err)
+	}
 	runtime.ReadMemStats(&after)
-	took := after.TotalAlloc - before.TotalAlloc
-	if took > 7*uint64(len(data))/2 {
+	took := inLongPieces(after) - inLongPieces(before)
+	if took > 2*uint64(len(data)) {
 		t.Errorf("a document of %d bytes took %d", len(data), took)
+	}
+}
+
+// TestDecodeOfParts: what is read entry by entry is as strict as the whole.
+func TestDecodeOfParts(t *testing.T) {
+	const run = `{"type":"run","provider":"p","run":{"current":"","runs":[]}}`
+	for doc, want := range map[string]string{
+		`{"version":1,"lineage":"l","serial":1,"resources":{"run.a":` + run + `,"run.b":` + run + `},"spend":{}}`: "",
+		`{"resources":{"run.a":` + run + `},"version":1}`:                                                         "",
+		`{"version":1,"resources":null}`:                                                                          "",
+		`{"version":1}`:                                                                                           "",
+		`{"version":1,"resources":{"run.a":null}}`:                                                                "neither a run nor a volume",
+		`{"version":1,"resources":[]}`:                                                                            "resources must be a JSON object",
+		`{"version":1,"resources":{"run.a":{"type":7}}}`:                                                          "field resources.type must not be a JSON number",
+		`{"version":1,"resources":{"run.a":7}}`:                                                                   "field resources must not be a JSON number",
+		`{"version":1,"resources":{"run.a":{"type":"run","x":1}}}`:                                                `unknown field "x"`,
+		`{"version":1,"x":1}`:                                                                                     `unknown field "x"`,
+		`{"version":1,"claims":{"run.a":{"x":1}}}`:                                                                `unknown field "x"`,
+		`{"version":1,"resources":{}} {}`:                                                                         "no JSON",
+	} {
+		s, err := Decode("f", []byte(doc))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, not %q", doc, err, want)
+		}
+		if err == nil && (len(s.Resources) != strings.Count(doc, `"run.`) || s.Resources == nil || s.Spend == nil) {
+			t.Errorf("%s: %+v", doc, s)
+		}
 	}
 }
 
