@@ -176,7 +176,7 @@ func (s *server) keepRunning(ctx context.Context, p *pod) {
 			p.boots++
 			s.mu.Unlock()
 			for _, w := range s.faults.awaited() {
-				go w.act(s, p) // it may end the pod, and wait for us then
+				s.acts.Go(func() { w.act(s, p) }) // it may end the pod, and wait for us then
 			}
 			select {
 			case <-proc.done:

@@ -22,6 +22,7 @@ type server struct {
 	faults  *faults
 	quota   *quota
 	turns   turns
+	acts    sync.WaitGroup // faults of pods that are under way
 
 	// mu guards what follows. It is never held while a process is waited for.
 	mu        sync.Mutex
@@ -99,6 +100,7 @@ func (s *server) killAll() {
 		all.Go(func() { p.end() })
 	}
 	all.Wait()
+	s.acts.Wait()
 }
 
 // podList gives the pods, newest first. mu is held.
