@@ -6,6 +6,7 @@ import "time"
 // a view shows; nothing is decided from them. All text is safe to show.
 type Event struct {
 	Time    time.Time
+	Since   time.Time // when the run that goes on began; zero where none does
 	Kind    EventKind
 	Address string
 	RunID   string

@@ -205,7 +205,7 @@ func (r *runner) notStarted(cause error) RunOutcome {
 		if r.mayExist() {
 			r.s.say(fmt.Sprintf("%s: a pod may be left; overbrainer destroy, or pod rm %s, ends it", r.address, r.run.ID))
 		} else {
-			r.s.say(fmt.Sprintf("%s was interrupted before its job started; nothing of it is left", r.address))
+			out.Message += "; nothing of it is left"
 		}
 	}
 	if out.Class == NothingRentable && r.run.CostUSD > 0 {

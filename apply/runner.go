@@ -156,6 +156,9 @@ func (r *runner) emit(e Event) {
 	e.Address = r.address
 	if r.run != nil {
 		e.RunID = r.run.ID
+		if !r.run.Phase.Ended() {
+			e.Since = r.run.CreatedAt
+		}
 		if e.PodID == "" && r.run.Pod != nil {
 			e.PodID = r.run.Pod.ID
 		}

@@ -51,6 +51,9 @@ type row struct {
 
 func newRow(e apply.Event) row {
 	r := row{address: e.Address, since: e.Time}
+	if !e.Since.IsZero() && e.Since.Before(e.Time) {
+		r.since = e.Since // an earlier command began it
+	}
 	r.take(e)
 	return r
 }

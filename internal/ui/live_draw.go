@@ -215,6 +215,9 @@ func (v *live) keep(e apply.Event) []string {
 	room := max(v.look.Columns()-width(name)-1, 20)
 	switch e.Kind {
 	case apply.EventProgress, apply.EventTransfer, apply.EventPhase, apply.EventWaiting:
+		if e.Kind == apply.EventWaiting && e.Address == "" { // it is about the command
+			return v.whole(name, magenta, sentence(e))
+		}
 		return nil
 	case apply.EventLog:
 		return []string{v.look.Bold(name) + " " + v.look.paint(dim, cut("| "+strings.ReplaceAll(safetext.OneLine(e.Line), "\t", "    "), room))}
@@ -245,7 +248,7 @@ func (v *live) keep(e apply.Event) []string {
 // whole is text that nobody may miss, broken at words, behind the name of what
 // it is about.
 func (v *live) whole(name, color, text string) []string {
-	lines := Wrap(name+" "+text, v.look.Columns())
+	lines := Wrap(strings.TrimSpace(name+" "+text), v.look.Columns())
 	for i, line := range lines {
 		if rest, ok := strings.CutPrefix(line, name); ok && i == 0 {
 			lines[i] = v.look.Bold(name) + v.look.paint(color, rest)

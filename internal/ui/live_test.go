@@ -58,6 +58,26 @@ func TestLiveRedrawsItsRows(t *testing.T) {
 	}
 }
 
+// TestLiveRowOfAnEarlierCommand: the clock of a run that an earlier command began
+// shows how long the run has gone on, not how long it is looked at.
+func TestLiveRowOfAnEarlierCommand(t *testing.T) {
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	r := newRow(apply.Event{Time: at, Since: at.Add(-90 * time.Minute), Kind: apply.EventPhase, Address: "run.a", Phase: "training"})
+	if _, took := r.begins(at.Add(5 * time.Second)); strings.TrimSpace(took) != "1h30m" {
+		t.Errorf("%q", took)
+	}
+}
+
+// TestLiveTellsWhatTheCommandWaitsFor: what is of no run has no row, and stays above
+// those there are.
+func TestLiveTellsWhatTheCommandWaitsFor(t *testing.T) {
+	v := &live{ask: always(Look{}), look: Look{Width: 80}, rows: map[string]*row{}, told: echoes{}}
+	got := v.keep(apply.Event{Kind: apply.EventWaiting, Message: "interrupted: it finishes first"})
+	if !slices.Equal(got, []string{"interrupted: it finishes first"}) || len(v.rows) != 0 {
+		t.Errorf("%q, %d rows", got, len(v.rows))
+	}
+}
+
 // TestUnseenEndInWords: of a job whose end nobody saw neither time nor money is told
 // as a fact.
 func TestUnseenEndInWords(t *testing.T) {
