@@ -245,6 +245,8 @@ func (s *session) destroyRun(address, provider string, run *state.Run, c *claim,
 	return r.destroy(rules)
 }
 
+const destroyedWords = "destroyed by the user"
+
 // destroy ends everything of a run.
 func (r *runner) destroy(rules destroyRules) error {
 	pods, err := r.s.listPods(r.provider)
@@ -260,11 +262,11 @@ func (r *runner) destroy(rules destroyRules) error {
 		}
 	}
 	var problems []error
-	if err := r.remove("destroyed", "client"); err != nil {
+	if err := r.remove(string(state.Destroyed), "client"); err != nil {
 		problems = append(problems, err)
 	}
 	if !r.run.Phase.Ended() {
-		r.finish(state.Cancelled, state.Destroyed, "destroyed by the user")
+		r.finish(state.Cancelled, state.Destroyed, destroyedWords)
 		r.saveResult(nil)
 	}
 	r.tidy()

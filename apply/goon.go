@@ -22,7 +22,10 @@ func (r *runner) goOn(offers []plan.Offer) RunOutcome {
 		}
 		return r.again(offers, "its private key is not here")
 	}
-	if pod != nil && pod.State == state.PodDeleting {
+	switch {
+	case run.BeingDeleted() && started:
+		return r.deleted()
+	case run.BeingDeleted():
 		return r.again(offers, "its pod was being deleted")
 	}
 	if !started && r.spec != nil && r.spec.Fingerprint != "" && r.spec.Fingerprint != run.Fingerprint {
@@ -145,14 +148,33 @@ func (r *runner) unreachable(err error) RunOutcome {
 	return r.failed(err)
 }
 
+// deleted finishes the deletion of a pod that a job ran on, and with it the run.
+func (r *runner) deleted() RunOutcome {
+	if err := r.remove("left by an earlier command", "client"); err != nil {
+		return r.failed(err)
+	}
+	return r.orphaned()
+}
+
 // orphaned is a run whose pod the state knows to be gone although the run was
 // not written down as ended.
 func (r *runner) orphaned() RunOutcome {
 	if !r.run.Phase.Ended() {
-		r.finishAt(r.jobEndBefore(r.now()), state.Failed, state.Lost, "its pod is gone"+r.savedWords())
+		r.finishDeleted()
 	}
 	r.tidy()
 	return r.done(nil)
+}
+
+// finishDeleted writes down how a run ended whose pod was deleted before that was.
+func (r *runner) finishDeleted() {
+	phase, reason := r.run.DeletedEnd()
+	message := "its pod is gone" + r.savedWords()
+	if reason == state.Destroyed {
+		message = destroyedWords
+	}
+	r.finishAt(r.jobEndBefore(r.now()), phase, reason, message)
+	r.saveResult(nil)
 }
 
 // again gives up a run whose job never started, and begins a new one.

@@ -55,7 +55,7 @@ func LastEnd(run *state.Run, t Timing) (end time.Time, bounded bool) {
 		by(pod.Deadline.Add(t.Hours(b.OverrunHours) + t.Seconds(b.RetrieveGrace+keep)))
 		by(lastJobEnd(run, t).Add(wait))
 	}
-	if run.EndedAt != nil {
+	if run.EndedAt != nil && run.StartedAt != nil && run.Reason != state.Destroyed { // its guard knows
 		end := run.EndedAt.Add(wait)
 		if lease := pod.LeasedUntil; lease != nil && lease.Add(t.LeaseTTL).After(end) {
 			end = lease.Add(t.LeaseTTL) // it is not abandoned while its results come home

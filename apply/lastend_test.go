@@ -34,6 +34,9 @@ func TestLastEnd(t *testing.T) {
 		{"overrun", func(r *state.Run) { r.Bounds.OverrunHours = 4 }, 7},
 		{"the money ends first", func(r *state.Run) { r.Pod.CostCapAt = after(1.5) }, 1.5},
 		{"the job ended", func(r *state.Run) { r.Phase, r.EndedAt = state.Failed, after(0.5) }, 1.5},
+		{"destroyed, which its guard does not know", func(r *state.Run) {
+			r.Phase, r.Reason, r.EndedAt, r.Pod.State = state.Cancelled, state.Destroyed, after(0.5), state.PodDeleting
+		}, 3},
 		{"its results come home", func(r *state.Run) { r.Phase, r.EndedAt, r.Pod.LeasedUntil = state.Succeeded, after(0.5), after(1.6) }, 1.85},
 		{"its results come home to the last", func(r *state.Run) { r.Phase, r.EndedAt, r.Pod.LeasedUntil = state.Succeeded, after(0.5), after(4) }, 3},
 		{"kept for half an hour", func(r *state.Run) { r.Bounds.KeepPodS = 1800 }, 3},
@@ -55,9 +58,10 @@ func TestLastEnd(t *testing.T) {
 		{"kept for ever, with a cap", func(r *state.Run) { r.Bounds.KeepPodS, r.Pod.CostCapAt = -1, after(9) }, 9},
 	} {
 		run := &state.Run{
-			Phase:  state.Running,
-			Bounds: state.Bounds{MaxHours: 2, RetrieveGrace: 3600},
-			Pod:    &state.Pod{ID: "p", State: state.PodRunning, CreatedAt: t0, Deadline: after(2)},
+			Phase:     state.Running,
+			Bounds:    state.Bounds{MaxHours: 2, RetrieveGrace: 3600},
+			Pod:       &state.Pod{ID: "p", State: state.PodRunning, CreatedAt: t0, Deadline: after(2)},
+			StartedAt: after(0.1),
 		}
 		if tt.change != nil {
 			tt.change(run)

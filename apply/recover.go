@@ -117,7 +117,7 @@ func needsRecovery(s *session, run *state.Run, pods []providers.Pod) bool {
 	switch p := run.Pod; {
 	case len(run.Strays) > 0:
 		return true
-	case p != nil && p.State == state.PodDeleting:
+	case run.BeingDeleted():
 		return true
 	case run.Phase.Ended() && (p == nil || p.Gone()) && len(run.Secrets) > 0:
 		return true
@@ -154,6 +154,8 @@ func (r *runner) recover(pods []providers.Pod, planned bool) error {
 	case pod.State == state.PodDeleting, run.Phase.Ended() && pod.State != state.PodAwaiting && pod.State != state.PodKept:
 		if err := r.remove("left by an earlier command", "client"); err != nil {
 			r.s.addError(err)
+		} else if run.Phase == state.Running {
+			r.finishDeleted()
 		}
 	case pod.State == state.PodAwaiting && run.Retrieved:
 		if err := r.remove("retrieved", "client"); err != nil {

@@ -27,7 +27,9 @@ func (r *runner) remove(reason, by string) error {
 	at := r.now()
 	saved := r.save(func(_ *state.State, run *state.Run) {
 		if p := run.Pod; p != nil {
-			p.State = state.PodDeleting
+			if p.State != state.PodDeleting {
+				p.State, p.DeletingFor = state.PodDeleting, reason
+			}
 			if r.marked && run.Bounds.KeepPodS == 0 {
 				p.KeptUntil = &at // its guard ends it from now on, too
 			}

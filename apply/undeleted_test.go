@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/providers/providertest"
+	"github.com/overbrainer/overbrainer/state"
 )
 
 // TestRefusedDeletionIsSaidOnce, soon and with what the pod costs meanwhile, whether
@@ -63,6 +65,64 @@ func TestRefusedDeletionIsSaidOnce(t *testing.T) {
 				if want := min(len(test.says), 1); said != want {
 					t.Errorf("said %d times, not %d", said, want)
 				}
+			})
+		})
+	}
+}
+
+// TestDestroyGoesOn: a run whose destroy was killed while its pod was being deleted was
+// destroyed by the user, whatever command goes on with the deletion.
+func TestDestroyGoesOn(t *testing.T) {
+	for name, test := range map[string]struct {
+		goOn  func(w *world) Outcome
+		again bool
+	}{
+		"by an attach": {func(w *world) Outcome {
+			out, err := w.engine().Attach(w.t.Context(), "run.train", Options{})
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			return out
+		}, false},
+		"by an apply of something else": {func(w *world) Outcome { return w.apply(&plan.Plan{}, Options{}) }, false},
+		"by an apply of an older plan": {func(w *world) Outcome {
+			return w.apply(planOf(plan.Attach, map[string]*plan.RunSpec{"run.train": spec()}), Options{})
+		}, false},
+		"by an apply that runs it again": {func(w *world) Outcome {
+			w.job.hang = false
+			return w.apply(planOf(plan.Rerun, map[string]*plan.RunSpec{"run.train": spec()}), Options{})
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.job.hang = true
+				w.apply(oneRun(spec()), Options{Detach: true})
+				first := w.run("run.train").ID
+				_, err := w.store.Update(t.Context(), func(st *state.State) error {
+					pod := st.Resources["run.train"].Run.CurrentRun().Pod
+					pod.State, pod.DeletingFor = state.PodDeleting, "destroyed"
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				out := test.goOn(w)
+				st, err := w.store.Read(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, run := st.FindRun(first)
+				if now := w.run("run.train"); test.again {
+					if now.ID == first || now.Phase != state.Succeeded {
+						t.Errorf("it did not run again: %+v", now)
+					}
+				} else if run == nil || run.Phase != state.Cancelled || run.Reason != state.Destroyed || run.Message != destroyedWords {
+					t.Errorf("the run: %+v", run)
+				}
+				if len(out.Errors) > 0 {
+					t.Errorf("%+v", out)
+				}
+				w.clean()
 			})
 		})
 	}

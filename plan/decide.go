@@ -54,7 +54,7 @@ func decide(s situation) decision {
 		return s.alive()
 	case s.replaced:
 		return s.replace()
-	case !cur.Retrieved && cur.Pod != nil && !cur.Pod.Gone() && cur.Pod.State != state.PodDeleting && !s.lost:
+	case !cur.Retrieved && cur.Pod != nil && !cur.Pod.Gone() && !cur.BeingDeleted() && !s.lost:
 		reason := "ended (" + outcome(cur) + "), its results are still on pod " + cur.Pod.ID
 		if s.differs() {
 			reason += "; runs again after that: " + s.why()
@@ -70,7 +70,9 @@ func (s situation) alive() decision {
 	d := decision{action: Attach, try: cur.Try, refused: s.replaced}
 	switch {
 	case s.lost:
-		return s.podLost()
+		return s.podLost("is not in the account any more")
+	case cur.BeingDeleted():
+		return s.podLost("is being deleted")
 	case s.stopped && cur.Phase == state.Running:
 		d.reason = "its pod " + cur.Pod.ID + " is stopped: apply deletes it and writes down how the run ended"
 		return d
@@ -85,15 +87,15 @@ func (s situation) alive() decision {
 	return d
 }
 
-// podLost is for a run that was alive when it was last seen and whose pod is not
-// in the account any more: first it is written down how it ended, and then it is
-// treated as any run that ended so.
-func (s situation) podLost() decision {
+// podLost is for a run that was alive when it was last seen and whose pod is lost to
+// it: first it is written down how it ended, and then it is treated as any run that
+// ended so.
+func (s situation) podLost(how string) decision {
 	cur := s.cur
-	what := "its pod " + cur.Pod.ID + " is not in the account any more"
+	what := "its pod " + cur.Pod.ID + " " + how
 	over := *cur
-	over.Phase, over.Reason = state.Failed, state.Lost
-	if s.limit != "" && cur.Phase != state.Preparing {
+	over.Phase, over.Reason = cur.DeletedEnd()
+	if s.limit != "" && cur.Phase != state.Preparing && over.Reason == state.Lost {
 		over.Reason = s.limit
 		over.CostUSD++ // its pod has cost something
 	}

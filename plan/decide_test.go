@@ -13,6 +13,8 @@ func TestWhenARunRunsAgain(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	end := at.Add(10 * time.Minute)
 	pod := func(s state.PodState) *state.Pod { return &state.Pod{ID: "pod1", State: s} }
+	destroyed := pod(state.PodDeleting)
+	destroyed.DeletingFor = "destroyed"
 	snap := &state.Snapshot{Step: 40, At: at, Local: true}
 	from := &state.Checkpoint{RunID: "r0", Step: 11, At: at}
 	before := &state.Checkpoint{RunID: "r0", Dir: "runs/r0/c7", Step: 7}
@@ -131,6 +133,11 @@ func TestWhenARunRunsAgain(t *testing.T) {
 		{"preparing", &state.Run{Phase: state.Preparing}, nil, Attach, "made ready"},
 		{"ended, not retrieved", &state.Run{Phase: state.Succeeded, Pod: pod(state.PodAwaiting)}, nil, Collect, "still on pod pod1"},
 		{"not launched, pod being deleted", &state.Run{Phase: state.Failed, Reason: state.LaunchFailed, Pod: pod(state.PodDeleting)}, nil, Rerun, "try 2"},
+		{"being destroyed", &state.Run{Phase: state.Running, Pod: destroyed}, nil, Rerun, "its pod pod1 is being deleted; try 2"},
+		{"being destroyed, past its deadline", &state.Run{Phase: state.Running, Pod: destroyed}, func(s *situation) { s.limit = state.TimeLimit }, Rerun, "its pod pod1 is being deleted; try 2"},
+		{"being destroyed, with a snapshot", &state.Run{Phase: state.Running, Pod: destroyed, Snapshot: snap}, nil, Resume, "its pod pod1 is being deleted; goes on from the snapshot of step 40"},
+		{"being destroyed and gone", &state.Run{Phase: state.Running, Pod: destroyed}, func(s *situation) { s.lost = true }, Rerun, "its pod pod1 is not in the account any more; try 2"},
+		{"preparing, pod being deleted", &state.Run{Phase: state.Preparing, Pod: pod(state.PodDeleting)}, nil, Rerun, "its pod pod1 is being deleted"},
 		{"no outputs, pod there", &state.Run{Phase: state.Failed, Reason: state.NoOutputs, Pod: pod(state.PodAwaiting)}, nil, Collect, ""},
 		{"ended, not retrieved, changed", &state.Run{Phase: state.Succeeded, Pod: pod(state.PodAwaiting)},
 			func(s *situation) { s.fingerprint = "f2" }, Collect, "runs again after that"},

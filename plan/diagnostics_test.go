@@ -29,7 +29,11 @@ func TestDiagnosticsAreSaidOnce(t *testing.T) {
 		return took
 	}
 	least := func(n int) time.Duration { return min(say(n), say(n), say(n)) }
-	if few, many := least(2_000), least(20_000); many > 40*few {
-		t.Errorf("2,000 take %s, 20,000 take %s", few, many)
+	var few, many time.Duration
+	for range 10 { // a machine with other work may take its time once
+		if few, many = least(2_000), least(20_000); many <= 40*few {
+			return
+		}
 	}
+	t.Errorf("2,000 take %s, 20,000 take %s", few, many)
 }

@@ -208,6 +208,19 @@ func (r *Run) Holds() bool {
 	return r.Unanswered() || !r.Phase.Ended()
 }
 
+// BeingDeleted reports whether the run's pod is being deleted, and was not proven
+// gone so far.
+func (r *Run) BeingDeleted() bool { return r.Pod != nil && r.Pod.State == PodDeleting }
+
+// DeletedEnd is how a run has ended that goes on by the state, and whose pod was
+// deleted before its end was written down.
+func (r *Run) DeletedEnd() (Phase, Reason) {
+	if r.Pod != nil && r.Pod.DeletingFor == string(Destroyed) {
+		return Cancelled, Destroyed
+	}
+	return Failed, Lost
+}
+
 // Unanswered reports whether a create call of the run has no clear answer: what
 // its pod may cost is not known.
 func (r *Run) Unanswered() bool {
@@ -336,8 +349,10 @@ type Pod struct {
 	// that its own guard cannot have ended it before, or when it was last heard of
 	// later than its bounds let expect.
 	SeenAt    *time.Time `json:"seen_at,omitempty"`
-	DeletedAt *time.Time `json:"deleted_at,omitempty"`
-	DeletedBy string     `json:"deleted_by,omitempty"` // client, watchdog, pod_rm, unknown
+	// DeletingFor is why its deletion was begun, in a word or a few.
+	DeletingFor string     `json:"deleting_for,omitempty"`
+	DeletedAt   *time.Time `json:"deleted_at,omitempty"`
+	DeletedBy   string     `json:"deleted_by,omitempty"` // client, watchdog, pod_rm, unknown
 	SpendUSD  float64    `json:"spend_usd,omitempty"`
 }
 
