@@ -52,30 +52,38 @@ func (r *runner) intend(offer plan.Offer) (providers.CreatePod, error) {
 	if err := r.s.mayBegin(); err != nil {
 		return providers.CreatePod{}, err
 	}
-	now := r.now()
-	deadline := now.Add(r.t.Hours(r.run.Bounds.MaxHours)).Truncate(time.Second)
 	name := fmt.Sprintf("overbrainer-%s-%d", r.run.ID, len(r.run.Attempts)+1)
-	rate := r.offerRate(offer)
+	rate, before := r.offerRate(offer), r.run.ReservedUSD
+	var now, deadline time.Time
 	var p purse
-	err := r.saveIf(func(st *state.State, run *state.Run) (err error) {
+	take := func(st *state.State, run *state.Run) (err error) {
 		if r.spec.Target.Free {
 			p = purse{usd: math.Inf(1)}
-		} else if p, err = purseFor(st, run, rate, r.t); err != nil {
+		} else if p, err = r.purseFor(st, run, rate); err != nil {
 			return err
 		}
 		if run.Bounds.MaxTotalUSD > 0 {
 			return st.Reserve(run, p.reserve, run.Bounds.MaxTotalUSD)
 		}
 		return nil
-	}, func(_ *state.State, run *state.Run) {
+	}
+	attempt := func(_ *state.State, run *state.Run) {
 		run.Pod = nil
 		run.Attempts = append(run.Attempts, &state.Attempt{
 			Name: name, GPUType: offer.GPUType, SentAt: now, Deadline: &deadline,
 			Result: state.AttemptSent, RateUSD: rate,
 		})
+	}
+	err := r.funded(func() error {
+		now = r.now()
+		deadline = now.Add(r.t.Hours(r.run.Bounds.MaxHours)).Truncate(time.Second)
+		return r.saveIf(take, attempt)
 	})
 	if err != nil {
 		return providers.CreatePod{}, r.poor(err)
+	}
+	if r.run.ReservedUSD < before {
+		r.s.crew.fallen()
 	}
 	r.shortCap(p)
 	snapshotAt, capAt := p.capTimes(now, r.t)

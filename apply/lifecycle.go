@@ -108,10 +108,7 @@ func (r *runner) fromStart(offers []plan.Offer) RunOutcome {
 	if err := r.needCheckpoint(); err != nil {
 		return r.s.notBegun(r.address, err)
 	}
-	if err := r.needMoney(offers); err != nil {
-		return r.s.notBegun(r.address, err)
-	}
-	if err := r.begin(); err != nil {
+	if err := r.begin(offers); err != nil {
 		if r.run != nil { // it is in the state, and goes no further
 			return r.notStarted(err)
 		}
