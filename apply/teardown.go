@@ -61,13 +61,14 @@ func (r *runner) remove(reason, by string) error {
 }
 
 // recordGone writes down that the pod is proven gone, and what it cost until
-// then. ours: it was still there and was deleted from here.
+// then. ours: it was still there and was deleted from here. The end of one is known
+// that its guard told, or that was seen until a bound or shortly before.
 func (r *runner) recordGone(by string, until time.Time, ours bool) error {
 	pod := r.run.Pod
 	cost := round4(pod.CostUSD(until))
 	at := r.now()
 	r.unseen = ""
-	if !ours && r.unseenFor() >= mayMiss*r.t.GuardInterval {
+	if !ours && (by == byUnknown || r.unseenFor() >= mayMiss*r.t.GuardInterval) {
 		r.unseen = r.unseenWords(until, at)
 	}
 	err := r.save(func(_ *state.State, run *state.Run) {
