@@ -28,7 +28,7 @@ func (r *runner) create(offer plan.Offer, again bool) (attempt string, pod provi
 	}
 	r.noteRunning(noJobYet, r.offerRate(offer), fmt.Sprintf("%s: a pod with %s %s was asked for and may exist or come to be; overbrainer apply goes on with it, overbrainer destroy ends it, and by itself it ends boot_grace = %s after its start", r.address, offer.GPUType, r.offerHour(offer), spanWords(r.run.Bounds.BootGraceS)))
 	ctx, cancel := r.s.effect(r.t.CreateLimit)
-	pod, err = r.rented.Provider.CreatePod(ctx, request)
+	r.soon(r.late("makes the pod"), func() { pod, err = r.rented.Provider.CreatePod(ctx, request) })
 	cancel()
 	if v = classify(err); v.then == nextReady {
 		return attempt, pod, v, r.keep(attempt, pod, state.AttemptCreated)
