@@ -103,8 +103,9 @@ type purse struct {
 }
 
 // purseFor says what a pod at the rate may cost, or why the money does not
-// allow one. It looks at everything else that is spent and reserved.
-func purseFor(st *state.State, run *state.Run, rate float64, t Timing) (purse, error) {
+// allow one. It looks at everything else that is spent and reserved. A run takes less
+// than it may cost only where waiting for others would not bring all of it.
+func (r *runner) purseFor(st *state.State, run *state.Run, rate float64) (purse, error) {
 	b := run.Bounds
 	p := purse{rate: rate, usd: math.Inf(1)}
 	if b.MaxCostUSD > 0 {
@@ -113,13 +114,11 @@ func purseFor(st *state.State, run *state.Run, rate float64, t Timing) (purse, e
 	worst := math.Min(worstUSD(b, rate), p.usd)
 	if b.MaxTotalUSD > 0 {
 		left := st.BudgetLeft(b.Cap, b.MaxTotalUSD, run.ID)
+		if err := r.fits(st, run, worst, left, rate); err != nil {
+			return p, err
+		}
 		p.usd = math.Min(p.usd, left)
 		p.reserve = math.Min(worst, left)
-		if least := t.Nominal(t.MinCapTime); worst > left+hair && left < rate*least.Hours() {
-			spending := st.Spending(b.Cap, run.ID)
-			return p, failf("budget", "%s allows %s in all (%s): %s is spent and %s reserved for other runs, which leaves %s. That buys %s of a pod at %s an hour; a run that may cost more than is left, here %s, does not start for less than %s",
-				b.Cap, money.USD(b.MaxTotalUSD), b.Where, money.USD(spending.SpentUSD+run.CostUSD), money.USD(spending.ReservedUSD), money.USD(left), plan.Minutes(left/rate), money.Price(rate), sumWords(worst), plan.Minutes(least.Hours()))
-		}
 		if !math.IsInf(worst, 1) {
 			p.usd = math.Min(p.usd, p.reserve)
 		}
@@ -137,36 +136,24 @@ func purseFor(st *state.State, run *state.Run, rate float64, t Timing) (purse, e
 	return p, nil
 }
 
-// needMoney looks whether what is left of the cap's total lets the run begin on
-// any offer, before there is a run that could only fail: one of which that was so
-// when the command began, and is so now. Those that take it from one another
-// within a command are told by their runs.
-func (r *runner) needMoney(offers []plan.Offer) error {
-	if r.spec.Cap.MaxTotalUSD <= 0 || r.spec.Target.Free || r.s.atStart == nil {
+// fits says why a run that may cost so much does not begin with what is left under
+// max_total_usd: it waits for what others give back, or that would not be enough.
+func (r *runner) fits(st *state.State, run *state.Run, worst, left, rate float64) error {
+	if worst <= left+hair {
 		return nil
 	}
-	if r.poorIn(r.s.atStart, offers) == nil {
+	b, span := run.Bounds, r.t.Nominal(r.t.MinCapTime)
+	least := rate * span.Hours()
+	later, held, by := r.givenBack(st, run)
+	if len(by) > 0 && (worst <= later+hair || left < least && least <= later) {
+		return &shortError{bounds: b, worst: worst, left: left, held: held, by: by}
+	}
+	if least <= left {
 		return nil
 	}
-	st, err := r.s.read()
-	if err != nil {
-		return err
-	}
-	return r.poorIn(st, offers)
-}
-
-// poorIn is why no offer can be begun with what is left in a state, nil where one
-// can.
-func (r *runner) poorIn(st *state.State, offers []plan.Offer) (err error) {
-	run := r.record("", r.now())
-	for _, o := range offers {
-		if rate := r.offerRate(o); rate > 0 {
-			if _, err = purseFor(st, run, rate, r.t); CodeOf(err) != "budget" {
-				return nil // it begins, or says itself why it does not
-			}
-		}
-	}
-	return err
+	spending := st.Spending(b.Cap, run.ID)
+	return failf("budget", "%s allows %s in all (%s): %s is spent and %s reserved for other runs, which leaves %s. That buys %s of a pod at %s an hour; a run that may cost more than is left, here %s, does not start for less than %s",
+		b.Cap, money.USD(b.MaxTotalUSD), b.Where, money.USD(spending.SpentUSD+run.CostUSD), money.USD(spending.ReservedUSD), money.USD(left), plan.Minutes(left/rate), money.Price(rate), sumWords(worst), plan.Minutes(span.Hours()))
 }
 
 // capTimes gives when the purse asks for a snapshot and when it is empty, both

@@ -28,7 +28,7 @@ func (r *runner) create(offer plan.Offer, again bool) (attempt string, pod provi
 	}
 	r.noteRunning(noJobYet, r.offerRate(offer), fmt.Sprintf("%s: a pod with %s %s was asked for and may exist or come to be; overbrainer apply goes on with it, overbrainer destroy ends it, and by itself it ends boot_grace = %s after its start", r.address, offer.GPUType, r.offerHour(offer), spanWords(r.run.Bounds.BootGraceS)))
 	ctx, cancel := r.s.effect(r.t.CreateLimit)
-	pod, err = r.rented.Provider.CreatePod(ctx, request)
+	r.soon(r.late("makes the pod"), func() { pod, err = r.rented.Provider.CreatePod(ctx, request) })
 	cancel()
 	if v = classify(err); v.then == nextReady {
 		return attempt, pod, v, r.keep(attempt, pod, state.AttemptCreated)
@@ -52,30 +52,38 @@ func (r *runner) intend(offer plan.Offer) (providers.CreatePod, error) {
 	if err := r.s.mayBegin(); err != nil {
 		return providers.CreatePod{}, err
 	}
-	now := r.now()
-	deadline := now.Add(r.t.Hours(r.run.Bounds.MaxHours)).Truncate(time.Second)
 	name := fmt.Sprintf("overbrainer-%s-%d", r.run.ID, len(r.run.Attempts)+1)
-	rate := r.offerRate(offer)
+	rate, before := r.offerRate(offer), r.run.ReservedUSD
+	var now, deadline time.Time
 	var p purse
-	err := r.saveIf(func(st *state.State, run *state.Run) (err error) {
+	take := func(st *state.State, run *state.Run) (err error) {
 		if r.spec.Target.Free {
 			p = purse{usd: math.Inf(1)}
-		} else if p, err = purseFor(st, run, rate, r.t); err != nil {
+		} else if p, err = r.purseFor(st, run, rate); err != nil {
 			return err
 		}
 		if run.Bounds.MaxTotalUSD > 0 {
 			return st.Reserve(run, p.reserve, run.Bounds.MaxTotalUSD)
 		}
 		return nil
-	}, func(_ *state.State, run *state.Run) {
+	}
+	attempt := func(_ *state.State, run *state.Run) {
 		run.Pod = nil
 		run.Attempts = append(run.Attempts, &state.Attempt{
 			Name: name, GPUType: offer.GPUType, SentAt: now, Deadline: &deadline,
 			Result: state.AttemptSent, RateUSD: rate,
 		})
+	}
+	err := r.funded(func() error {
+		now = r.now()
+		deadline = now.Add(r.t.Hours(r.run.Bounds.MaxHours)).Truncate(time.Second)
+		return r.saveIf(take, attempt)
 	})
 	if err != nil {
 		return providers.CreatePod{}, r.poor(err)
+	}
+	if r.run.ReservedUSD < before {
+		r.s.crew.fallen()
 	}
 	r.shortCap(p)
 	snapshotAt, capAt := p.capTimes(now, r.t)

@@ -729,23 +729,6 @@ func TestCaps(t *testing.T) {
 			w.clean()
 		})
 	})
-	t.Run("max_total_usd over two runs", func(t *testing.T) {
-		in(t, func(t *testing.T, w *world) {
-			specs := map[string]*plan.RunSpec{"run.a": spec(), "run.b": spec()}
-			for _, s := range specs {
-				s.Cap.MaxHours, s.Cap.RetrieveGraceS, s.Cap.MaxTotalUSD = 2, 0, 1
-			}
-			out := w.apply(planOf(plan.Run, specs), Options{})
-			if out.Class != Failure || len(w.mem.Creates()) != 1 {
-				t.Errorf("class %d, %d creates", out.Class, len(w.mem.Creates()))
-			}
-			st, _ := w.store.Read(t.Context())
-			if s := st.Spending("cap.small", ""); s.ReservedUSD != 0 || s.SpentUSD <= 0 || s.SpentUSD > 0.2 {
-				t.Errorf("spending %+v", s)
-			}
-			w.clean()
-		})
-	})
 }
 
 func TestSpeed(t *testing.T) {

@@ -18,9 +18,6 @@ type graph struct {
 	mu    sync.Mutex
 	nodes map[string]*node
 	done  map[string]RunResult
-	// slots are for what is begun. What is there already bills, and waits for nobody:
-	// its guard ends it if nobody comes.
-	slots chan struct{}
 }
 
 // node is one step.
@@ -38,7 +35,7 @@ type node struct {
 }
 
 func (s *session) walkGraph(p *plan.Plan) {
-	g := &graph{s: s, plan: p, nodes: map[string]*node{}, done: map[string]RunResult{}, slots: make(chan struct{}, s.Parallelism)}
+	g := &graph{s: s, plan: p, nodes: map[string]*node{}, done: map[string]RunResult{}}
 	g.priorResults()
 	for _, step := range p.Steps {
 		g.nodes[step.Address] = &node{step: step, ended: make(chan struct{})}
@@ -51,6 +48,11 @@ func (s *session) walkGraph(p *plan.Plan) {
 		}
 	}
 	g.breakCycles()
+	for _, n := range g.nodes {
+		if n.holds() && n.atOnce() { // before anybody looks who gives money back
+			s.crew.enter(n.step.Address, !n.step.Action.There())
+		}
+	}
 	var all sync.WaitGroup
 	for _, n := range g.nodes {
 		all.Go(func() { g.visit(n) })
@@ -100,14 +102,13 @@ func (g *graph) breakCycles() {
 	}
 }
 
-// priorResults are those of runs that ended before this command, and what there
-// was then.
+// priorResults are those of runs that ended before this command.
 func (g *graph) priorResults() {
 	st, err := g.s.read()
 	if err != nil {
 		return
 	}
-	g.done, g.s.atStart = g.s.results(st), st
+	g.done = g.s.results(st)
 }
 
 func (g *graph) visit(n *node) {
@@ -131,14 +132,31 @@ func (g *graph) visit(n *node) {
 			return
 		}
 	}
-	if n.step.Action == plan.NoOp || n.step.Action == plan.Hold {
+	if n.idle() {
 		return
 	}
-	if !n.step.Action.There() {
-		g.slots <- struct{}{}
-		defer func() { <-g.slots }()
+	hands, address := g.s.crew, n.step.Address
+	if n.holds() {
+		hands.enter(address, !n.step.Action.There())
 	}
+	if !n.step.Action.There() {
+		hands.takeSlot(address, nil, nil)
+	}
+	defer hands.leave(address)
 	g.perform(n)
+}
+
+// holds reports whether a step ends something that is there.
+func (n *node) holds() bool {
+	return n.step.Action.There() || n.step.Action == plan.Destroy || n.step.Action == plan.Sweep
+}
+
+// idle reports whether there is nothing to do for a step.
+func (n *node) idle() bool { return n.step.Action == plan.NoOp || n.step.Action == plan.Hold }
+
+// atOnce reports whether a step waits for no other.
+func (n *node) atOnce() bool {
+	return !slices.ContainsFunc(n.after, func(d *node) bool { return !d.idle() || !d.atOnce() })
 }
 
 // startsFrom reports whether a step begins with the snapshot that a run leaves.

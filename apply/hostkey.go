@@ -50,7 +50,8 @@ func (r *runner) prepareKeys() error {
 	}
 	ctx, cancel := r.s.effect(r.t.CreateLimit)
 	defer cancel()
-	secret, err := r.rented.Provider.PutSecret(ctx, name, value)
+	var secret providers.Secret
+	r.soon(r.late("stores the run's host key"), func() { secret, err = r.rented.Provider.PutSecret(ctx, name, value) })
 	if providers.Is(err, providers.Forbidden) { // it was not stored, so nothing of it is left
 		if saved := r.save(func(_ *state.State, run *state.Run) { forgetSecret(run, name) }); saved != nil {
 			return saved

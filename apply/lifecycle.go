@@ -94,7 +94,36 @@ func (s *session) notBegun(address string, err error) RunOutcome {
 		e.Address = address
 	}
 	s.emit(Event{Kind: EventFailed, Address: address, Message: err.Error()})
-	return RunOutcome{Address: address, Err: err, Class: ClassOf(err)}
+	out := RunOutcome{Address: address}
+	if ClassOf(err) == Held { // it goes on all the same
+		out = s.asNoted(address)
+	}
+	out.Err, out.Class = err, ClassOf(err)
+	return out
+}
+
+// asNoted is how the run of an address stands by the state, as far as that tells.
+func (s *session) asNoted(address string) RunOutcome {
+	out := RunOutcome{Address: address}
+	st, err := s.read()
+	if err != nil {
+		return out
+	}
+	run := currentRun(st, address)
+	if run == nil {
+		return out
+	}
+	r, err := s.runner(address, st.Resources[address].Provider, nil, nil)
+	if err != nil {
+		return out
+	}
+	r.unclaimed = true
+	r.load(run)
+	out = r.outcome()
+	if pod := run.Pod; out.PodID == "" && pod != nil && !pod.Gone() {
+		out.PodID, out.GPUType = pod.ID, pod.GPUType
+	}
+	return out
 }
 
 // fromStart begins a new run and takes it to its end.
@@ -108,10 +137,7 @@ func (r *runner) fromStart(offers []plan.Offer) RunOutcome {
 	if err := r.needCheckpoint(); err != nil {
 		return r.s.notBegun(r.address, err)
 	}
-	if err := r.needMoney(offers); err != nil {
-		return r.s.notBegun(r.address, err)
-	}
-	if err := r.begin(); err != nil {
+	if err := r.begin(offers); err != nil {
 		if r.run != nil { // it is in the state, and goes no further
 			return r.notStarted(err)
 		}

@@ -423,10 +423,11 @@ func TestDependantsOfWhatWasInterrupted(t *testing.T) {
 	}
 }
 
-// A cap that is used up keeps nobody from following what goes on; what would
-// have to begin is told, and there is no run of it that could only fail.
+// A cap that is used up keeps nobody from following what goes on; what would have to
+// begin waits for that, and there is no run of it that could only fail.
 func TestAnEmptyCapHoldsOnlyWhatBegins(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
+		w.job.length = 40 * time.Minute
 		shared := func() *plan.RunSpec {
 			s := spec()
 			s.Cap.MaxCostUSD, s.Cap.MaxTotalUSD = 0.4, 0.4
@@ -440,9 +441,9 @@ func TestAnEmptyCapHoldsOnlyWhatBegins(t *testing.T) {
 			t.Errorf("%s %s", a.Phase, a.Message)
 		}
 		if out.Class != Failure || len(out.Runs) != 2 || CodeOf(out.Runs[1].Err) != "budget" || w.run("run.b") != nil {
-			t.Errorf("class %d, %+v, %+v", out.Class, out.Runs, w.run("run.b"))
+			t.Fatalf("class %d, %+v, %+v", out.Class, out.Runs, w.run("run.b"))
 		}
-		if text := out.Runs[1].Err.Error(); !strings.Contains(text, "which leaves $0.00. That buys 0 min of a pod") || !strings.Contains(text, "here $0.40, does not start for less than 30 min") {
+		if text := out.Runs[1].Err.Error(); !strings.Contains(text, "$0.31 is spent and $0.00 reserved for other runs, which leaves $0.10. That buys ") || !strings.Contains(text, "here $0.40, does not start for less than 30 min") {
 			t.Error(text)
 		}
 		w.clean()

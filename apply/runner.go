@@ -177,17 +177,37 @@ func (r *runner) warnf(format string, args ...any) {
 	r.emit(Event{Kind: EventWarning, Message: fmt.Sprintf(format, args...)})
 }
 
-// begin makes the record of a new run, its directory and its keys.
-func (r *runner) begin() error {
+// begin makes the record of a new run, its directory and its keys. Where the money
+// of its cap does not allow it there is no run that could only fail.
+func (r *runner) begin(offers []plan.Offer) error {
+	var run *state.Run
+	err := r.funded(func() (err error) {
+		run, err = r.noteNew(offers)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.run = run
+	r.phase("waiting", "run %s", run.ID)
+	return r.saveInputs()
+}
+
+// noteNew writes down a new run, with what is set aside for it.
+func (r *runner) noteNew(offers []plan.Offer) (*state.Run, error) {
 	now := r.now()
 	id, err := newRunID(r.address, now)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	run := r.record(id, now)
 	_, err = r.s.updateOnly(func(st *state.State) error {
 		if !st.Holds(r.claim.id, r.address) {
 			return errClaimLost
+		}
+		st.Prune(r.address) // what earlier runs of it do not hold any more is left
+		if err := r.setAside(st, run, offers); err != nil {
+			return err
 		}
 		res := st.Resources[r.address]
 		if res == nil || res.Run == nil {
@@ -209,12 +229,7 @@ func (r *runner) begin() error {
 		st.Prune(r.address)
 		return nil
 	}, r.address)
-	if err != nil {
-		return err
-	}
-	r.run = run
-	r.phase("waiting", "run %s", id)
-	return r.saveInputs()
+	return run, err
 }
 
 func (r *runner) record(id string, now time.Time) *state.Run {

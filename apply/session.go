@@ -27,6 +27,7 @@ type session struct {
 	ended         chan struct{}
 
 	claims *claimSet
+	crew   *crew
 	// endSession tells the store that no more is written.
 	endSession func(context.Context) error
 
@@ -37,8 +38,6 @@ type session struct {
 	skewWarned map[string]bool
 	outcome    Outcome
 	done       map[string]RunResult
-	// atStart is the state before the steps of a plan; nil where there is none.
-	atStart *state.State
 	// running are the runs that would go on, or do, when the command ends.
 	running map[string]parting
 	looks   map[string]*looks // by provider
@@ -75,7 +74,7 @@ func (e *Engine) open(ctx context.Context, operation string, lockTimeout time.Du
 		secrets: map[string]*shared[[]providers.Secret]{}, catalogs: map[string]*shared[providers.Catalog]{},
 		uploads: map[*plan.Upload]weak.Pointer[uploads]{},
 	}
-	s.claims = newClaimSet(s)
+	s.claims, s.crew = newClaimSet(s), newCrew(engine.Parallelism)
 	s.endSession = func(context.Context) error { return nil }
 	if store, ok := s.Store.(state.Sessions); ok {
 		s.endSession = store.Session()

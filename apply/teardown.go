@@ -63,13 +63,14 @@ func (r *runner) remove(reason, by string) error {
 }
 
 // recordGone writes down that the pod is proven gone, and what it cost until
-// then. ours: it was still there and was deleted from here.
+// then. ours: it was still there and was deleted from here. The end of one is known
+// that its guard told, or that was seen until a bound or shortly before.
 func (r *runner) recordGone(by string, until time.Time, ours bool) error {
 	pod := r.run.Pod
 	cost := round4(pod.CostUSD(until))
 	at := r.now()
 	r.unseen = ""
-	if !ours && r.unseenFor() >= mayMiss*r.t.GuardInterval {
+	if !ours && (by == byUnknown || r.unseenFor() >= mayMiss*r.t.GuardInterval) {
 		r.unseen = r.unseenWords(until, at)
 	}
 	err := r.save(func(_ *state.State, run *state.Run) {
@@ -150,24 +151,36 @@ func (r *runner) deletePod(id string, created time.Time, hour string) (existed b
 	}
 }
 
-// askDeletion asks for the deletion of a pod once. The provider may go on trying for
-// minutes before it answers: late is called where it has none soon.
+// askDeletion asks for the deletion of a pod once.
 func (r *runner) askDeletion(id string, late func()) (existed bool, err error) {
+	r.soon(late, func() { existed, err = r.rented.Provider.DeletePod(r.s.steady(), id) })
+	return existed, err
+}
+
+// soon makes a call with an effect. The provider may go on trying for minutes before it
+// answers: late is called where it has no answer soon.
+func (r *runner) soon(late, call func()) {
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		existed, err = r.rented.Provider.DeletePod(r.s.steady(), id)
+		call()
 	}()
-	soon := time.NewTimer(r.t.DeleteAnswer)
+	soon := time.NewTimer(r.t.EffectAnswer)
 	defer soon.Stop()
 	select {
 	case <-answered:
-		return existed, err
+		return
 	case <-soon.C:
 	}
 	late()
 	<-answered
-	return existed, err
+}
+
+// late says that a call has no answer so far.
+func (r *runner) late(does string) func() {
+	return func() {
+		r.emit(Event{Kind: EventWaiting, Message: fmt.Sprintf("the call that %s has no answer so far: the provider's API is slow, or asks to wait; it goes on", does)})
+	}
 }
 
 // isGone looks whether a pod is gone whose deletion was asked for: one read tells

@@ -49,6 +49,7 @@ func (r *runner) tidy() {
 		st.Prune(r.address)
 		return nil
 	}, r.address)
+	r.s.crew.fallen()
 }
 
 // mayExist reports whether a pod of the run may exist.

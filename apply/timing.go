@@ -100,9 +100,9 @@ type Timing struct {
 	TransferStall time.Duration
 	TransferTries int
 	// Call is the limit of one short command on a pod, Connect that of one
-	// connection; DeleteAnswer is after how long it is said that a deletion has no
-	// answer. Real time.
-	Call, Connect, DeleteAnswer time.Duration
+	// connection; EffectAnswer is after how long it is said that making a pod or
+	// its deletion has no answer. Real time.
+	Call, Connect, EffectAnswer time.Duration
 
 	speed float64
 }
@@ -129,7 +129,7 @@ func Production() Timing {
 		GuardProbeWait: 10 * time.Second, GuardProbeLimit: 165 * time.Second, SeenWait: 3 * time.Minute,
 		ClaimRenew: 30 * time.Second, ClaimTTL: 3 * time.Minute, ClaimPoll: time.Second,
 		TransferStall: time.Minute, TransferTries: 5,
-		Call: 30 * time.Second, Connect: 15 * time.Second, DeleteAnswer: 5 * time.Second,
+		Call: 30 * time.Second, Connect: 15 * time.Second, EffectAnswer: 5 * time.Second,
 		speed: 1,
 	}
 }

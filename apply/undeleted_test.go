@@ -127,3 +127,30 @@ func TestDestroyGoesOn(t *testing.T) {
 		})
 	}
 }
+
+// A create call that has no answer for long is told soon, and once.
+func TestSlowCreateIsSaid(t *testing.T) {
+	for takes, want := range map[time.Duration]int{4 * time.Second: 0, time.Minute: 1} {
+		in(t, func(t *testing.T, w *world) {
+			w.mem.Fail(providertest.Fault{Op: "PutSecret", After: true, Do: func() { time.Sleep(takes) }})
+			w.mem.Fail(providertest.Fault{Op: "CreatePod", After: true, Do: func() { time.Sleep(takes) }})
+			out := w.apply(oneRun(spec()), Options{})
+			var asked time.Time
+			said := 0
+			for _, e := range w.events {
+				switch {
+				case e.Kind == EventCreating:
+					asked = e.Time
+				case e.Kind == EventWaiting && strings.HasPrefix(e.Message, "the call that makes the pod has no answer so far"):
+					said++
+					if late := e.Time.Sub(asked); late != w.timing.EffectAnswer {
+						t.Errorf("said after %s", late)
+					}
+				}
+			}
+			if out.Class != OK || said != want || w.said(EventWaiting, "the call that stores the run's host key has no answer so far") != (want > 0) {
+				t.Errorf("class %d, said %d times of a call of %s", out.Class, said, takes)
+			}
+		})
+	}
+}

@@ -9,8 +9,11 @@ import (
 )
 
 // mayMiss is for how many looks of its guard a pod may go unseen and its end still
-// counts as seen.
+// counts as seen, where it is known who ended it.
 const mayMiss = 3
+
+// byUnknown is who ended a pod of which nobody knows that.
+const byUnknown = "unknown"
 
 // goneBy is how a pod came to its end that nobody here deleted. What its guard
 // said, and a bound that passed as it was last seen alive, are known; everything
@@ -66,15 +69,15 @@ func (r *runner) jobsPod(said string) goneBy {
 	case reason != "":
 		// The bound counts, so that nothing more is spent unasked.
 		bound := strings.TrimPrefix(r.limitMessage(reason), "ended by its ")
-		return goneBy{"unknown", reason, fmt.Sprintf("pod %s is gone and nobody here saw how it ended: when it was looked for it was past its %s%s, or somebody else deleted it", id, bound, abandoned)}
+		return goneBy{byUnknown, reason, fmt.Sprintf("pod %s is gone and nobody here saw how it ended: when it was looked for it was past its %s%s, or somebody else deleted it", id, bound, abandoned)}
 	}
-	return goneBy{"unknown", state.Lost, fmt.Sprintf("pod %s is gone and nobody here deleted it: the provider or somebody else did%s", id, abandoned)}
+	return goneBy{byUnknown, state.Lost, fmt.Sprintf("pod %s is gone and nobody here deleted it: the provider or somebody else did%s", id, abandoned)}
 }
 
 // resultsPod tells of a pod that went with the results of a job that had ended.
 func (r *runner) resultsPod(said string) goneBy {
 	run := r.run
-	g := goneBy{by: "unknown", reason: run.Reason, message: run.Message}
+	g := goneBy{by: byUnknown, reason: run.Reason, message: run.Message}
 	if g.message != "" {
 		g.message += "; "
 	}

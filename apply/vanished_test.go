@@ -112,7 +112,7 @@ func TestUnseenEndIsToldAsReckoned(t *testing.T) {
 		{"removed", func(w *world, id string) { w.mem.Take(id) }, 40 * time.Minute, 1, state.Lost, "when it was looked for"},
 		{"removed, past its bounds", func(w *world, id string) { w.mem.Take(id) }, 20 * time.Hour, 7, state.TimeLimit, "the latest that is likely"},
 		{"stopped before our eyes", exit, 0, 1. / 3, state.TakenAway, ""},
-		{"removed before our eyes", func(w *world, id string) { w.mem.Take(id) }, 0, 1. / 3, state.Lost, ""},
+		{"removed while it is followed", func(w *world, id string) { w.mem.Take(id) }, 0, 1. / 3, state.Lost, "when it was looked for"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in(t, func(t *testing.T, w *world) {

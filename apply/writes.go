@@ -41,7 +41,7 @@ func fromChange(err error) bool {
 	var e *Error
 	var claimed *state.ClaimedError
 	var budget *state.BudgetError
-	return errors.As(err, &e) || errors.As(err, &claimed) || errors.As(err, &budget)
+	return errors.As(err, &e) || errors.As(err, &claimed) || errors.As(err, &budget) || isShort(err)
 }
 
 // mayBegin reports why no new effect may be begun, if so.

@@ -157,7 +157,7 @@ func (b *builder) saysTotal(addr string, steps []*Step, total float64, most *flo
 		return
 	}
 	b.warnAt(b.capRange(addr, "max_total_usd"), addr+" allows less than its runs may cost",
-		fmt.Sprintf("%s The runs of this plan may cost %s; each is bounded to what is left when it starts. Where that is less than its own limits allow it has to buy half an hour of its pod, or the run does not start.", detail, may))
+		fmt.Sprintf("%s The runs of this plan may cost %s. One for which too little is left beside others waits for what they give back at their end. What is left then bounds it: where that is less than its own limits allow it has to buy half an hour of its pod, or the run does not start.", detail, may))
 }
 
 // hair is how little less of a sum still counts as all of it: sums are added up in
@@ -217,7 +217,7 @@ func (b *builder) saysEmpty() {
 			s.Reason += "; begins only if enough is left under " + e.addr + " by then"
 		}
 		b.warnAt(at, "too little is left under "+e.addr,
-			fmt.Sprintf("%s What goes on is followed and what has ended is collected; nothing is rented for %s, unless a run ends before that and leaves enough. Raise max_total_usd to go on.", e.detail, List(names, maxNamed)))
+			fmt.Sprintf("%s What goes on is followed and what has ended is collected; nothing is rented for %s, unless one of those ends and leaves enough, which is waited for. Raise max_total_usd to go on.", e.detail, List(names, maxNamed)))
 	}
 }
 

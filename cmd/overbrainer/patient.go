@@ -15,8 +15,10 @@ const (
 	maxAsked = 10 * time.Minute
 	// unasked is how long to wait where it does not say for how long.
 	unasked = 5 * time.Second
-	// sameWait is how soon after a wait another one goes without saying.
+	// sameWait is how soon after a wait another one belongs to it.
 	sameWait = time.Minute
+	// silentWait is how much of waits that belong together goes without saying.
+	silentWait = 5 * time.Second
 )
 
 // patient is a provider whose looks wait where its API asks to, and say so. What
@@ -26,23 +28,15 @@ type patient struct {
 	name string
 	tell func(string)
 
-	mu    sync.Mutex
-	until time.Time     // when the last wait ends
-	told  time.Duration // what was said of it
+	mu     sync.Mutex
+	until  time.Time     // when the last wait ends
+	waited time.Duration // by it and those before that belong to it
+	told   time.Duration // what was said of them
 }
 
 // wait waits, and says so once for all who do.
 func (p *patient) wait(ctx context.Context, d time.Duration) error {
-	p.mu.Lock()
-	now := time.Now()
-	if d > 2*p.told || now.Sub(p.until) > sameWait {
-		p.told = d
-		p.tell(fmt.Sprintf("The API of provider %s asks to wait %s; trying again then, for %s at most.", p.name, d.Round(time.Second), maxAsked))
-	}
-	if until := now.Add(d); until.After(p.until) {
-		p.until = until
-	}
-	p.mu.Unlock()
+	p.note(d)
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -51,6 +45,29 @@ func (p *patient) wait(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// note adds a wait to those before, and says so where they take long.
+func (p *patient) note(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if now.Sub(p.until) > sameWait {
+		p.waited, p.told = 0, 0
+	}
+	if until := now.Add(d); until.After(p.until) { // several wait at the same time
+		p.waited += min(d, until.Sub(p.until))
+		p.until = until
+	}
+	if p.waited < silentWait || p.told > 0 && d <= 2*p.told {
+		return
+	}
+	p.told = d
+	asks := fmt.Sprintf("asks to wait %s", d.Round(time.Second))
+	if p.waited > d {
+		asks += fmt.Sprintf(" more, %s in all", p.waited.Round(time.Second))
+	}
+	p.tell(fmt.Sprintf("The API of provider %s %s; trying again then, for %s at most.", p.name, asks, maxAsked))
 }
 
 // patiently looks until the API lets it.

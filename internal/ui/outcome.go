@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/overbrainer/overbrainer/apply"
 	"github.com/overbrainer/overbrainer/internal/money"
@@ -191,78 +190,4 @@ func left(in []apply.Left) []plan.Leftover {
 		out = append(out, o)
 	}
 	return out
-}
-
-// OutcomeJSON is the last line of a stream of events.
-func OutcomeJSON(w io.Writer, o apply.Outcome, now time.Time, exit int) error {
-	type run struct {
-		Address   string  `json:"address"`
-		RunID     string  `json:"run_id"`
-		PodID     string  `json:"pod_id"`
-		State     string  `json:"state"`
-		Reason    string  `json:"reason"`
-		Message   string  `json:"message,omitempty"`
-		ExitCode  *int    `json:"exit_code"`
-		GPUType   string  `json:"gpu_type"`
-		CostUSD   float64 `json:"cost_usd"`
-		Seconds   float64 `json:"seconds"`
-		Dir       string  `json:"dir"`
-		Retrieved bool    `json:"retrieved"`
-		Elsewhere string  `json:"results_elsewhere,omitempty"`
-		Detached  bool    `json:"detached"`
-	}
-	type skipped struct {
-		Address string `json:"address"`
-		Because string `json:"because"`
-	}
-	type output struct {
-		Sensitive bool `json:"sensitive"`
-		Type      any  `json:"type"`
-		Value     any  `json:"value"`
-	}
-	doc := struct {
-		Format   string             `json:"format_version"`
-		Type     string             `json:"type"`
-		Time     time.Time          `json:"time"`
-		ExitCode int                `json:"exit_code"`
-		Runs     []run              `json:"runs"`
-		Skipped  []skipped          `json:"skipped"`
-		Waiting  []skipped          `json:"waiting"`
-		Checks   []plan.CheckResult `json:"checks"`
-		Left     []plan.Leftover    `json:"leftovers"`
-		Messages []string           `json:"messages"`
-		Outputs  map[string]output  `json:"outputs"`
-		Errors   []string           `json:"errors"`
-	}{
-		Format: plan.FormatVersion, Type: "outcome", Time: now.UTC(), ExitCode: exit, Runs: []run{}, Skipped: []skipped{}, Waiting: []skipped{},
-		Checks: []plan.CheckResult{}, Left: left(o.Left), Messages: append([]string{}, o.Messages...), Outputs: map[string]output{},
-		Errors: []string{},
-	}
-	for _, r := range o.Runs {
-		doc.Runs = append(doc.Runs, run{
-			Address: r.Address, RunID: r.RunID, PodID: r.PodID, State: r.State, Reason: r.Reason, Message: r.Message,
-			ExitCode: r.ExitCode, GPUType: r.GPUType, CostUSD: r.CostUSD, Seconds: r.Seconds, Dir: r.Dir,
-			Retrieved: r.Retrieved, Elsewhere: r.Elsewhere, Detached: r.Detached,
-		})
-	}
-	for _, s := range o.Skipped {
-		doc.Skipped = append(doc.Skipped, skipped(s))
-	}
-	for _, s := range o.Waiting {
-		doc.Waiting = append(doc.Waiting, skipped(s))
-	}
-	for _, c := range o.Checks {
-		doc.Checks = append(doc.Checks, plan.CheckResult{Name: c.Name, Status: c.Status, Message: c.Message, Where: c.Where})
-	}
-	for _, err := range o.Errors {
-		doc.Errors = append(doc.Errors, err.Error())
-	}
-	for name, v := range o.Outputs {
-		one := output{Sensitive: v.Sensitive, Type: v.Type, Value: v.Value}
-		if v.Sensitive {
-			one.Value = nil
-		}
-		doc.Outputs[name] = one
-	}
-	return JSONLine(w, doc)
 }

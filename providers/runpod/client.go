@@ -209,9 +209,9 @@ func (c *client) do(ctx context.Context, k call) (answer, *failure, error) {
 		limit = maxRetries
 	}
 	var (
-		last            *failure // of the try before
-		queue           admission
-		failed, refused int // tries that failed, and that met a limit
+		last   *failure // of the try before
+		queue  admission
+		failed int // tries that failed, without those that met a limit
 	)
 	for {
 		if ctx.Err() != nil {
@@ -228,7 +228,7 @@ func (c *client) do(ctx context.Context, k call) (answer, *failure, error) {
 			sendCtx = context.WithoutCancel(ctx)
 		}
 		a, err := c.send(sendCtx, k, body)
-		c.quota.note(a, c.backoff(refused), c.now())
+		c.quota.note(a, c.backoff, c.now())
 		if err == nil && a.status >= 200 && a.status < 300 {
 			return a, nil, nil
 		}
@@ -237,7 +237,6 @@ func (c *client) do(ctx context.Context, k call) (answer, *failure, error) {
 			return answer{}, f, nil
 		}
 		if last = f; onlyLimited(*f) { // waited for above, with all others
-			refused++
 			continue
 		}
 		wait := c.delay(failed, f.answer)

@@ -50,16 +50,17 @@ func TestRetryDelays(t *testing.T) {
 		told   time.Duration // that its caller should wait
 	}{
 		{"doubling", []reply{{status: 500}}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second}, 0},
-		{"asked for", []reply{limited(map[string]string{"Retry-After": "22"}), {status: 200, body: "{}"}}, []time.Duration{22 * time.Second}, 0},
-		{"asked for again and again", []reply{limited(map[string]string{"Retry-After": "3"})},
-			slices.Repeat([]time.Duration{3 * time.Second}, 10), 3 * time.Second},
-		{"not told for how long", []reply{limited(nil)}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}, 16 * time.Second},
+		{"asked for", []reply{limited(map[string]string{"Retry-After": "2"}), {status: 200, body: "{}"}}, []time.Duration{2 * time.Second}, 0},
+		{"asked for long", []reply{limited(map[string]string{"Retry-After": "22"}), {status: 200, body: "{}"}}, nil, 22 * time.Second},
+		{"asked for again and again", []reply{limited(map[string]string{"Retry-After": "1"})},
+			slices.Repeat([]time.Duration{time.Second}, 2), time.Second},
+		{"not told for how long", []reply{limited(nil)}, []time.Duration{time.Second}, 2 * time.Second},
 		{"capped", []reply{limited(map[string]string{"Retry-After": "4000"})}, nil, 600 * time.Second},
 		{"a date is not read", []reply{{status: 503, headers: map[string]string{"Retry-After": "Sun, 29 Nov 2026 10:00:00 GMT"}}, {status: 200, body: "{}"}},
 			[]time.Duration{time.Second}, 0},
 		{"another window is used up", []reply{limited(map[string]string{"Retry-After": "5", "RateLimit": `"minute";r=0;t=5, "hour";r=0;t=27, "day";r=4;t=900`}),
 			{status: 200, body: "{}"}}, nil, 900 * time.Second},
-		{"only the header of windows", []reply{limited(map[string]string{"RateLimit": `"minute"; r=0; t=29`}), {status: 200, body: "{}"}}, []time.Duration{29 * time.Second}, 0},
+		{"only the header of windows", []reply{limited(map[string]string{"RateLimit": `"minute"; r=0; t=2`}), {status: 200, body: "{}"}}, []time.Duration{2 * time.Second}, 0},
 		{"windows count for 429 only", []reply{{status: 503, headers: map[string]string{"RateLimit": `"hour";r=0;t=77`}}, {status: 200, body: "{}"}},
 			[]time.Duration{time.Second}, 0},
 	} {

@@ -162,7 +162,7 @@ func (r *logReader) stream(ctx context.Context, query url.Values, last string) (
 	defer func() { _ = res.Body.Close() }()
 	r.c.log.Debug("request", "method", k.method, "path", k.path, "status", res.StatusCode, "stream", true,
 		"took", time.Since(began).Round(time.Millisecond), "request_id", safetext.Cell(res.Header.Get("X-Request-Id"), 64))
-	r.c.quota.note(answer{status: res.StatusCode, header: res.Header}, r.c.backoff(0), r.c.now())
+	r.c.quota.note(answer{status: res.StatusCode, header: res.Header}, r.c.backoff, r.c.now())
 	if err := r.c.refusedStream(k, res); err != nil {
 		return false, err
 	}

@@ -27,6 +27,7 @@ type quota struct {
 
 	mu      sync.Mutex
 	windows map[string]*window
+	refused int  // in a row, without being told for how long to wait
 	looking lane // requests that change nothing
 	acting  lane // those that change something
 }
@@ -119,9 +120,9 @@ func (q *quota) lane(effect bool) *lane {
 }
 
 // note takes in what an answer says of the limits; a refusal that asks for no wait
-// asks for backoff. An answer that is a failure of the API's may come from before
+// asks for that of so many in a row by backoff. An answer that is a failure of the API's may come from before
 // where the limits are known.
-func (q *quota) note(a answer, backoff time.Duration, now time.Time) {
+func (q *quota) note(a answer, backoff func(before int) time.Duration, now time.Time) {
 	if a.status >= 500 {
 		return
 	}
@@ -136,10 +137,16 @@ func (q *quota) note(a answer, backoff time.Duration, now time.Time) {
 			}
 		}
 	}
-	if a.status == http.StatusTooManyRequests {
+	switch {
+	case a.status >= 200 && a.status < 300:
+		q.refused = 0
+	case a.status == http.StatusTooManyRequests:
 		asked := retryAfter(a)
 		if asked <= 0 {
-			asked = backoff
+			if !now.Before(q.looking.until) { // else it is one of several at the same time
+				q.refused++
+			}
+			asked = backoff(max(0, q.refused-1))
 		}
 		until := now.Add(min(asked, maxRetryWait))
 		q.close(&q.looking, until, now)

@@ -46,7 +46,7 @@ func TestQuota(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var q quota
-			q.note(tt.told, time.Second, now)
+			q.note(tt.told, aSecond, now)
 			for range tt.sent {
 				if wait := q.take(&turn{}, false, now); wait != 0 {
 					t.Fatalf("waits %s too early", wait)
@@ -153,10 +153,34 @@ func FuzzQuota(f *testing.F) {
 	f.Add(`;r=0;t=999999999`, "-1", 429)
 	f.Fuzz(func(t *testing.T, limit, retry string, status int) {
 		var q quota
-		q.note(limits(status, "RateLimit", limit, "Retry-After", retry), time.Second, time.Unix(1_800_000_000, 0))
+		q.note(limits(status, "RateLimit", limit, "Retry-After", retry), aSecond, time.Unix(1_800_000_000, 0))
 		_ = q.take(&turn{}, false, time.Unix(1_800_000_000, 0))
 		if len(q.windows) > 16 {
 			t.Errorf("%d windows", len(q.windows))
 		}
 	})
+}
+
+func aSecond(int) time.Duration { return time.Second }
+
+// An API that refuses without saying for how long is asked less and less often, by all
+// who ask together; refusals at the same time are one.
+func TestRefusalsInARow(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	double := func(before int) time.Duration { return time.Second << before }
+	var q quota
+	for _, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+		for range 3 {
+			q.note(limits(429), double, now)
+		}
+		if wait := q.take(&turn{}, false, now); wait != want {
+			t.Errorf("waits %s, want %s", wait, want)
+		}
+		now = now.Add(want)
+	}
+	q.note(limits(200), double, now)
+	q.note(limits(429), double, now)
+	if wait := q.take(&turn{}, false, now); wait != time.Second {
+		t.Errorf("after an answer: waits %s", wait)
+	}
 }

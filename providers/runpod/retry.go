@@ -17,8 +17,8 @@ const (
 	// ends within a time that its caller can expect.
 	maxWaiting = 12 * time.Minute
 	// maxLooking is the same for what waits at a limit and changes nothing: a
-	// longer wait is the caller's, who can say so.
-	maxLooking = 30 * time.Second
+	// longer wait is the caller's, who adds them up and can say so.
+	maxLooking = 2 * time.Second
 )
 
 // retryable tells failures that a request which may be repeated survives.
