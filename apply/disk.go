@@ -258,7 +258,7 @@ func (r *runner) diskName() string {
 	if r.run.Pod != nil && r.run.Pod.VolumeID != "" {
 		return "the network volume " + r.run.Pod.VolumeID
 	}
-	return "the disk of the pod"
+	return "the container disk of its pod"
 }
 
 // diskWords says which disk was nearly full, and what gives the next run room.

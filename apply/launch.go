@@ -37,7 +37,9 @@ func (r *runner) start() error {
 	if err != nil {
 		return err
 	}
-	if err := r.upload(UploadRequest{Files: files, Open: open}); err != nil {
+	if err := r.upload(UploadRequest{Files: files, Open: open}); errors.Is(err, ErrPodFull) {
+		return r.inputsTooLarge(total(files), err)
+	} else if err != nil {
 		return r.startFailed("the inputs could not be uploaded", err)
 	}
 	if r.s.interrupted() {
@@ -70,7 +72,9 @@ func (r *runner) upload(request UploadRequest) error {
 			err = r.machine.Upload(ctx, request)
 			return there, err
 		},
-		final: func(err error) bool { return ctx.Err() != nil || errors.Is(err, errEdited) },
+		final: func(err error) bool {
+			return ctx.Err() != nil || errors.Is(err, errEdited) || errors.Is(err, ErrPodFull)
+		},
 	})
 }
 

@@ -122,6 +122,8 @@ type Machine interface {
 	// Reserve claims the run directory; ErrTaken when it is another run's, and
 	// ErrLacks where the image lacks programs that a run takes.
 	Reserve(ctx context.Context, claim string) error
+	// Upload brings the inputs there and verifies them; ErrPodFull where they find no
+	// room.
 	Upload(ctx context.Context, u UploadRequest) error
 	// Launch starts the job. It is not repeated without looking at Poll first.
 	Launch(ctx context.Context, l LaunchRequest) error

@@ -357,6 +357,8 @@ func deleteReason(err error) string {
 		return "refused"
 	case state.NotReady:
 		return "not ready"
+	case state.DiskFull:
+		return "disk full"
 	}
 	return "requested"
 }

@@ -202,7 +202,7 @@ func (s *sending) copySpans(ctx context.Context, w io.Writer, spans []span, on f
 // ends between two pieces is one whose others go another way.
 func (s *sending) writeScript(spans []span, zipped bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "cd %s || exit 1\nset --", Quote(path.Join(s.u.stage, "parts")))
+	fmt.Fprintf(&b, "%scd %s || exit 1\nset --", plainWords, Quote(path.Join(s.u.stage, "parts")))
 	for _, sp := range spans {
 		full, rest := sp.length/blockSize, 0
 		if sp.length%blockSize > 0 {
