@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/providers"
@@ -67,6 +68,38 @@ func TestInputsThatFillThePod(t *testing.T) {
 					t.Errorf("removed what came: %v", removed)
 				}
 				w.clean()
+			})
+		})
+	}
+}
+
+// TestAFailedJobOnAFullDisk is told that its disk is full, where it is the pod's own.
+func TestAFailedJobOnAFullDisk(t *testing.T) {
+	const full = "; the container disk of its pod is 99 % full (49.5 GB of 50.0 GB), which may be why: raise container_disk_gb of target.gpu"
+	for _, tt := range []struct {
+		name   string
+		exit   int
+		df     [2]int64 // used and free, in GB
+		volume string
+		says   string
+	}{
+		{name: "full", exit: 1, df: [2]int64{495, 5}, says: "the job exited with 1" + full},
+		{name: "with room", exit: 1, df: [2]int64{300, 200}, says: "the job exited with 1"},
+		{name: "its machine's", exit: 1, df: [2]int64{19900, 100}, says: "the job exited with 1"},
+		{name: "on a volume", exit: 1, df: [2]int64{495, 5}, volume: "vol1", says: "the job exited with 1"},
+		{name: "succeeded", df: [2]int64{495, 5}, says: succeededWords},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.job = fakeJob{length: time.Minute, exit: tt.exit, files: map[string]string{"output/x": "x"}}
+				w.boot = func(_ int, p *fakePod) { p.df = [2]int64{tt.df[0] * 1e8, tt.df[1] * 1e8} }
+				w.mem.AddVolume(providers.Volume{ID: "vol1", SizeGB: 200})
+				s := spec()
+				s.Target.VolumeID = tt.volume
+				w.apply(oneRun(s), Options{})
+				if got := w.run("run.train").Message; got != tt.says {
+					t.Errorf("%q", got)
+				}
 			})
 		})
 	}
