@@ -36,7 +36,7 @@ func TestInputsThatFillThePod(t *testing.T) {
 				w.boot = func(_ int, p *fakePod) {
 					p.upload = func(u UploadRequest) error {
 						tries++
-						u.Progress(100*int64(tries), 1000) // more comes each time
+						u.Progress(100*int64(tries), 1000, 1) // more comes each time
 						return fmt.Errorf("%w: write \"data.bin\" on the machine: exit 2", ErrPodFull)
 					}
 				}

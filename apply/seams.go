@@ -189,7 +189,7 @@ type File = remote.File
 type UploadRequest struct {
 	Files    []File
 	Open     func(File) (io.ReadSeekCloser, error)
-	Progress func(done, total int64)
+	Progress remote.Progress
 }
 
 // LaunchRequest is the job.
@@ -285,7 +285,7 @@ type CollectRequest struct {
 	Globs    []string
 	Always   []string
 	Running  bool // the job still runs
-	Progress func(done, total int64)
+	Progress remote.Progress
 	// Digests is told of how many files the pod has computed the digests, Renewed
 	// that the lease was renewed, which it is until the end. They may be nil and
 	// may be called while Progress is.

@@ -50,7 +50,7 @@ func newPart(d *download, f File, stripes int) *part {
 		}
 	}
 	p.old = p.ext.done()
-	d.meter.got(p.old)
+	d.meter.found(p.old)
 	p.stripes = max(1, min(stripes, len(p.ext.missing())))
 	return p
 }
@@ -308,7 +308,7 @@ func (p *part) drop() {
 	_ = p.close()
 	_ = p.d.root.Remove(p.name)
 	_ = p.d.root.Remove(p.name + ".have")
-	p.d.meter.lost(p.ext.done())
+	p.d.meter.lost(p.ext.done(), p.old)
 }
 
 func (p *part) close() error {

@@ -25,7 +25,7 @@ type Push struct {
 	// Progress is told now and then how many bytes are on the machine, of all
 	// files of the list, as they lie there and not as they travelled; nil tells
 	// nobody. It is never called twice at once.
-	Progress func(done, total int64)
+	Progress Progress
 	// Stall is for how long nothing may move; 0 means for ever.
 	Stall time.Duration
 }

@@ -34,7 +34,7 @@ func newSending(u *upload, f File, stripes int) *sending {
 		s.ext.wholeUnits()
 	}
 	s.old = s.ext.done()
-	u.meter.got(s.old)
+	u.meter.found(s.old)
 	s.stripes = max(1, min(stripes, len(s.ext.missing())))
 	return s
 }
@@ -256,7 +256,7 @@ func (s *sending) verify(ctx context.Context) error {
 		return fmt.Errorf("hash %q on the machine: %w", s.f.Path, err)
 	}
 	if digests[0] != s.f.SHA256 {
-		s.u.meter.lost(s.ext.done())
+		s.u.meter.lost(s.ext.done(), s.old)
 		return &VerifyError{Path: s.f.Path, Want: s.f.SHA256, Got: digests[0]}
 	}
 	return nil

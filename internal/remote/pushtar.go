@@ -37,12 +37,12 @@ func (u *upload) batch(ctx context.Context, files []File) error {
 		sendErr = sent.end()
 	}
 	if sendErr != nil && !errors.Is(sendErr, io.EOF) {
-		u.meter.lost(sent.claimed)
+		u.meter.lost(sent.claimed, 0)
 		return sendErr
 	}
 	// A machine that stops reading says why, so its answer comes first.
 	out, err := ans.wait(ctx, p)
-	u.meter.lost(sent.claimed)
+	u.meter.lost(sent.claimed, 0)
 	if err != nil {
 		return fmt.Errorf("unpack on the machine: %w", firstError(ctx.Err(), err))
 	}
