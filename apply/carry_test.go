@@ -50,8 +50,8 @@ func TestUploadGoesOn(t *testing.T) {
 					p.upload = func(u UploadRequest) error {
 						tries++
 						there, err := tt.cut(tries, p)
-						u.Progress(0, total) // until it has measured what is there
-						u.Progress(there, total)
+						u.Progress(0, total, 0) // until it has measured what is there
+						u.Progress(there, total, 1)
 						return err
 					}
 				}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/remote"
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -149,7 +150,7 @@ func again(err error) bool {
 
 // collectOnce makes one try, at all but what it is told to leave out. here is how many bytes of the results it saw here
 // at the end, known the list of them once there is one.
-func (r *runner) collectOnce(e ending, without []string, known **Manifest, progress func(done, total int64)) (got collected, here int64, err error) {
+func (r *runner) collectOnce(e ending, without []string, known **Manifest, progress remote.Progress) (got collected, here int64, err error) {
 	ctx, cancel := r.s.breakable()
 	defer cancel()
 	job := r.run.Job
@@ -166,9 +167,9 @@ func (r *runner) collectOnce(e ending, without []string, known **Manifest, progr
 	for _, path := range without {
 		request.Globs = append(request.Globs, "!"+globLiteral(path), "!"+globLiteral(path)+"/**")
 	}
-	request.Progress = func(done, total int64) {
+	request.Progress = func(done, total int64, rate float64) {
 		here = done
-		progress(done, total)
+		progress(done, total, rate)
 	}
 	r.tellListing(&request)
 	manifest, err := r.machine.Collect(ctx, request)
@@ -199,10 +200,10 @@ func (r *runner) collectOnce(e ending, without []string, known **Manifest, progr
 func (r *runner) tellListing(request *CollectRequest) {
 	var mu sync.Mutex // what is told comes from several goroutines
 	progress, told := request.Progress, time.Now()
-	request.Progress = func(done, total int64) {
+	request.Progress = func(done, total int64, rate float64) {
 		mu.Lock()
 		defer mu.Unlock()
-		progress(done, total)
+		progress(done, total, rate)
 	}
 	request.Digests = func(done, total int) {
 		mu.Lock()

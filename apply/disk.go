@@ -81,22 +81,35 @@ func grownSize(current, limit int) int {
 	return next
 }
 
-// poll takes in what a look at the job says of the container's disk. A disk
-// that is far larger than what was rented is not the pod's own.
+// poll takes in what a look at the job says of the container's disk.
 func (d *diskWatch) poll(f *follower, p Poll) {
-	r := f.r
-	if f.observing || p.DiskUsed < 0 || p.DiskFree < 0 || r.run.Pod.VolumeID != "" {
-		return
+	if u := f.r.containerUsage(p); !f.observing && u.capacity > 0 {
+		u.checkpoint = d.last.Checkpoint
+		d.judge(f, u, f.r.now())
 	}
-	total := p.DiskUsed + p.DiskFree
-	rented := int64(0)
-	if r.spec != nil {
-		rented = int64(r.spec.Target.DiskGB) * 1e9
+}
+
+// containerUsage is how full the container's disk is where the run lies on it. A disk
+// that is far larger than what was rented is not the pod's own.
+func (r *runner) containerUsage(p Poll) usage {
+	if p.DiskUsed < 0 || p.DiskFree < 0 || r.run.Pod.VolumeID != "" || r.spec == nil {
+		return usage{}
 	}
+	total, rented := p.DiskUsed+p.DiskFree, int64(r.spec.Target.DiskGB)*1e9
 	if rented == 0 || total > rented*5/4 {
-		return
+		return usage{}
 	}
-	d.judge(f, usage{used: p.DiskUsed, capacity: total, checkpoint: d.last.Checkpoint}, r.now())
+	return usage{used: p.DiskUsed, capacity: total}
+}
+
+// fullWords says of a job that failed that its disk is full, "" where it is not or
+// nobody knows.
+func (r *runner) fullWords(p Poll) string {
+	u := r.containerUsage(p)
+	if !u.full() {
+		return ""
+	}
+	return fmt.Sprintf("; %s is %.0f %% full (%s of %s), which may be why: raise container_disk_gb of %s", r.diskName(), u.percent(), size(u.used), size(u.capacity), r.run.Target)
 }
 
 // look measures checkpoints and the network volume, beside everything else.
@@ -258,7 +271,7 @@ func (r *runner) diskName() string {
 	if r.run.Pod != nil && r.run.Pod.VolumeID != "" {
 		return "the network volume " + r.run.Pod.VolumeID
 	}
-	return "the disk of the pod"
+	return "the container disk of its pod"
 }
 
 // diskWords says which disk was nearly full, and what gives the next run room.

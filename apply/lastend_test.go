@@ -356,7 +356,7 @@ func TestUnseenEndOfAnUpload(t *testing.T) {
 					}
 					p.upload = func(u UploadRequest) error {
 						for began := time.Now(); time.Since(began) < tt.dies; time.Sleep(time.Second) {
-							u.Progress(time.Since(began).Milliseconds(), 1<<40)
+							u.Progress(time.Since(began).Milliseconds(), 1<<40, 1)
 						}
 						g.mu.Lock()
 						g.dead = true

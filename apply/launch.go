@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/remote"
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -37,7 +38,9 @@ func (r *runner) start() error {
 	if err != nil {
 		return err
 	}
-	if err := r.upload(UploadRequest{Files: files, Open: open}); err != nil {
+	if err := r.upload(UploadRequest{Files: files, Open: open}); errors.Is(err, ErrPodFull) {
+		return r.inputsTooLarge(total(files), err)
+	} else if err != nil {
 		return r.startFailed("the inputs could not be uploaded", err)
 	}
 	if r.s.interrupted() {
@@ -62,15 +65,17 @@ func (r *runner) upload(request UploadRequest) error {
 		once: func() (there int64, err error) {
 			defer finish()
 			r.leased()
-			request.Progress = func(done, total int64) {
+			request.Progress = func(done, total int64, rate float64) {
 				there = done
 				r.leased()
-				progress(done, total)
+				progress(done, total, rate)
 			}
 			err = r.machine.Upload(ctx, request)
 			return there, err
 		},
-		final: func(err error) bool { return ctx.Err() != nil || errors.Is(err, errEdited) },
+		final: func(err error) bool {
+			return ctx.Err() != nil || errors.Is(err, errEdited) || errors.Is(err, ErrPodFull)
+		},
 	})
 }
 
@@ -279,26 +284,18 @@ func (r *runner) savePodState(to state.PodState) error {
 // transfer gives a progress function that tells of a transfer at most four
 // times a second, and one that ends a try. A try that goes on from what is there
 // begins by measuring that: what an earlier one reached is told until then.
-func (r *runner) transfer(what string) (progress func(done, total int64), finish func()) {
-	began, base := time.Now(), int64(0) // of this try, for its rate
-	again := false
+func (r *runner) transfer(what string) (progress remote.Progress, finish func()) {
 	var told time.Time
 	var last, all int64
+	var rate float64
 	tell := func() {
 		if last == 0 && all > 0 {
 			return
 		}
-		rate := 0.0
-		if d := time.Since(began).Seconds(); d > 0 {
-			rate = float64(last-base) / d
-		}
 		r.emit(Event{Kind: EventTransfer, Message: what, Done: last, Total: all, Rate: rate})
 	}
-	progress = func(done, total int64) {
-		if again && done >= last {
-			began, base, again = time.Now(), done, false
-		}
-		last, all = max(last, done), total
+	progress = func(done, total int64, now float64) {
+		last, all, rate = max(last, done), total, now
 		if time.Since(told) >= 250*time.Millisecond {
 			told = time.Now()
 			tell()
@@ -308,7 +305,6 @@ func (r *runner) transfer(what string) (progress func(done, total int64), finish
 		if all > 0 {
 			tell()
 		}
-		again = true
 	}
 	return progress, finish
 }

@@ -71,8 +71,12 @@ func lackError(err error) error {
 func (m *sshMachine) Upload(ctx context.Context, u UploadRequest) error {
 	err := m.pod.Upload(ctx, u.Files, u.Open, u.Progress)
 	var edited *job.EditedError
-	if errors.As(err, &edited) {
+	var full *remote.FullError
+	switch {
+	case errors.As(err, &edited):
 		err = fmt.Errorf("%w; %w", err, errEdited)
+	case errors.As(err, &full):
+		err = fmt.Errorf("%w: %w", ErrPodFull, err)
 	}
 	return err
 }

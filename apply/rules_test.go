@@ -125,7 +125,7 @@ func TestVolumeIsGrownWhileTheJobRuns(t *testing.T) {
 		if have := st.Resources["volume.v"].Volume; have.SizeGB != 400 || math.Round(have.MonthlyUSD) != 28 {
 			t.Errorf("the state has %d GB for $%g a month", have.SizeGB, have.MonthlyUSD)
 		}
-		if !w.said(EventWarning, "the network volume vol1 is ") || w.said(EventWarning, "the disk of the pod") {
+		if !w.said(EventWarning, "the network volume vol1 is ") || w.said(EventWarning, "the container disk of its pod") {
 			t.Error("the volume is not named")
 		}
 		v, _ := w.mem.GetVolume(t.Context(), "vol1")

@@ -122,6 +122,8 @@ type Machine interface {
 	// Reserve claims the run directory; ErrTaken when it is another run's, and
 	// ErrLacks where the image lacks programs that a run takes.
 	Reserve(ctx context.Context, claim string) error
+	// Upload brings the inputs there and verifies them; ErrPodFull where they find no
+	// room.
 	Upload(ctx context.Context, u UploadRequest) error
 	// Launch starts the job. It is not repeated without looking at Poll first.
 	Launch(ctx context.Context, l LaunchRequest) error
@@ -187,7 +189,7 @@ type File = remote.File
 type UploadRequest struct {
 	Files    []File
 	Open     func(File) (io.ReadSeekCloser, error)
-	Progress func(done, total int64)
+	Progress remote.Progress
 }
 
 // LaunchRequest is the job.
@@ -283,7 +285,7 @@ type CollectRequest struct {
 	Globs    []string
 	Always   []string
 	Running  bool // the job still runs
-	Progress func(done, total int64)
+	Progress remote.Progress
 	// Digests is told of how many files the pod has computed the digests, Renewed
 	// that the lease was renewed, which it is until the end. They may be nil and
 	// may be called while Progress is.

@@ -64,6 +64,9 @@ func (r *runner) ending(w watched) ending {
 	case e.reason == state.Lost && r.restartedSince(r.run.StartedAt):
 		e.message = fmt.Sprintf("the container of pod %s was restarted, which ended the job", podID(r.run))
 	}
+	if e.reason == state.ExitCode {
+		e.message += r.fullWords(w.last)
+	}
 	if text := r.limitMessage(e.reason); text != "" {
 		if e.snapshot != nil {
 			e.message = fmt.Sprintf("stopped at step %d: %s", e.snapshot.Step, text)

@@ -106,11 +106,13 @@ func (r *runner) sighted(id string) (seen, stopped bool) {
 
 // deletePod asks for the deletion until the provider does not know the pod any
 // more. existed tells whether the provider accepted a deletion at all. That the pod
-// bills meanwhile, so much an hour, is said once where the deletion is not accepted.
+// bills meanwhile, so much an hour, is said once where the deletion is not accepted,
+// or the pod is still there for long after it was.
 func (r *runner) deletePod(id string, created time.Time, hour string) (existed bool, err error) {
 	deadline := r.s.Now().Add(r.t.DeleteConfirm)
 	var last error
 	accepted, told := false, false
+	var since time.Time // of the acceptance
 	tell := func(what string) {
 		if !told {
 			told = true
@@ -122,7 +124,9 @@ func (r *runner) deletePod(id string, created time.Time, hour string) (existed b
 			was, err := r.askDeletion(id, func() { tell("refused or not answered so far") })
 			if err == nil {
 				existed = existed || was
-				accepted = true
+				if !accepted {
+					accepted, since = true, r.s.Now()
+				}
 			} else if transient(err) && !providers.Is(err, providers.NotFound) {
 				r.unanswered()
 			}
@@ -144,8 +148,11 @@ func (r *runner) deletePod(id string, created time.Time, hour string) (existed b
 			}
 			return existed, last
 		}
-		if !accepted {
+		switch {
+		case !accepted:
 			tell("refused (" + reasonOf(last) + ")")
+		case r.s.Now().Sub(since) >= r.t.DeleteAnswer:
+			tell("accepted, but the pod is not seen to be gone")
 		}
 		r.s.pause(r.t.step(tries))
 	}
@@ -372,6 +379,8 @@ func deleteReason(err error) string {
 		return "refused"
 	case state.NotReady:
 		return "not ready"
+	case state.DiskFull:
+		return "disk full"
 	}
 	return "requested"
 }

@@ -12,9 +12,26 @@ import (
 )
 
 // TestRefusedDeletionIsSaidOnce, soon and with what the pod costs meanwhile, whether
-// the provider refuses it or goes on trying by itself. A pod that is gone all the same
+// the provider refuses it, goes on trying by itself, or accepts it and the pod stays. A
+// pod that is gone all the same
 // is not called left.
 func TestRefusedDeletionIsSaidOnce(t *testing.T) {
+	const stays = "is accepted, but the pod is not seen to be gone; it is tried again, and the pod bills at $0.447 an hour until it is gone"
+	ignored := func(lasts time.Duration) func(w *world) providertest.Fault {
+		return func(w *world) providertest.Fault {
+			var pods []providers.Pod
+			var asked time.Time
+			time.AfterFunc(5*time.Minute, func() { pods = w.mem.Pods() })
+			return providertest.Fault{Times: -1, After: true, Do: func() {
+				if asked.IsZero() {
+					asked = time.Now()
+				}
+				if time.Since(asked) < lasts {
+					w.mem.AddPod(pods[0])
+				}
+			}}
+		}
+	}
 	refuses := providertest.Error(providers.Transient, "delete pod", "the API answered 500")
 	for name, test := range map[string]struct {
 		fault func(w *world) providertest.Fault
@@ -39,6 +56,9 @@ func TestRefusedDeletionIsSaidOnce(t *testing.T) {
 		"no answer at first": {func(*world) providertest.Fault {
 			return providertest.Fault{Do: func() { time.Sleep(4 * time.Second) }}
 		}, "", OK},
+		"accepted, and ignored for good":     {ignored(time.Hour), stays, Failure},
+		"accepted, and ignored for a while":  {ignored(20 * time.Second), stays, OK},
+		"accepted, and ignored for a moment": {ignored(2 * time.Second), "", OK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(t *testing.T, w *world) {

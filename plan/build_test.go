@@ -128,7 +128,9 @@ func (p *project) plan(change ...func(*Input)) *Plan {
 	for _, f := range change {
 		f(&in)
 	}
-	in.Config = p.load(in.Replace...)
+	if in.Config == nil {
+		in.Config = p.load(in.Replace...)
+	}
 	plan, err := Build(p.t.Context(), in)
 	if err != nil {
 		p.t.Fatal(err)

@@ -72,6 +72,7 @@ func (b *builder) planRun(run *config.Run) *Step {
 func (b *builder) price(step *Step, run *config.Run, cur *state.Run) {
 	switch step.Action {
 	case Run, Rerun, Resume:
+		b.checkRoom(run)
 		b.place(step, run, 0)
 	case Attach, Collect:
 		if cur.Phase == state.Preparing && cur.StartedAt == nil {

@@ -195,7 +195,7 @@ func TestLargeFilesTravelAhead(t *testing.T) {
 			f := newFarPod(t)
 			arrange(f)
 			var last, total int64
-			f.c.Progress = func(done, all int64) { last, total = done, all }
+			f.c.Progress = func(done, all int64, _ float64) { last, total = done, all }
 			m, err := f.collect(nil)
 			f.home(m, err)
 			f.sent(0, 1)

@@ -33,7 +33,7 @@ type Collect struct {
 	Known *Manifest
 	// AllowEmpty: no match of Globs is fine.
 	AllowEmpty bool
-	Progress   func(done, total int64) // bytes; nil tells nobody
+	Progress   remote.Progress // nil tells nobody
 	// Digests is told of how many files the pod has computed the digests; nil tells
 	// nobody.
 	Digests func(done, total int)
@@ -162,9 +162,9 @@ func (p *Pod) pull(ctx context.Context, c Collect, m Manifest, files []remote.Fi
 		if len(part.files) == 0 {
 			continue
 		}
-		var tell func(done, total int64)
+		var tell remote.Progress
 		if c.Progress != nil {
-			tell = func(done, _ int64) { c.Progress(before+done, total) }
+			tell = func(done, _ int64, rate float64) { c.Progress(before+done, total, rate) }
 		}
 		err := p.conn.Pull(ctx, remote.Pull{
 			Dir:      p.dir,

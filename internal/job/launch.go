@@ -179,7 +179,7 @@ var reserved = []string{
 // their names. open gives a file's local content; progress, which may be nil, is
 // told bytes. Names of the protocol's own files are refused. The error is an
 // *EditedError where a file changed here meanwhile or is gone. The lease is held until then.
-func (p *Pod) Upload(ctx context.Context, files []remote.File, open func(remote.File) (io.ReadSeekCloser, error), progress func(done, total int64)) error {
+func (p *Pod) Upload(ctx context.Context, files []remote.File, open func(remote.File) (io.ReadSeekCloser, error), progress remote.Progress) error {
 	for _, f := range files {
 		top, _, _ := strings.Cut(f.Path, "/")
 		if slices.Contains(reserved, top) {

@@ -157,7 +157,7 @@ func (c *localConn) Push(ctx context.Context, push remote.Push) error {
 			return err
 		}
 		if push.Progress != nil {
-			push.Progress(f.Size, f.Size)
+			push.Progress(f.Size, f.Size, 1)
 		}
 	}
 	return nil

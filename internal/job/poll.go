@@ -50,8 +50,9 @@ type Poll struct {
 	HasProof bool
 
 	// DiskUsed and DiskFree are bytes of the file system that holds the run's
-	// directory, looked at every DiskEvery; VolumeUsed is what the watchdog last
-	// measured on the network volume; -1: not looked at, or not known.
+	// directory, looked at every DiskEvery and after a job that failed; VolumeUsed is
+	// what the watchdog last measured on the network volume; -1: not looked at, or not
+	// known.
 	DiskUsed, DiskFree, VolumeUsed int64
 	// DiskShared: that file system is a server's, as a network volume is, so
 	// its figures say nothing of this pod.

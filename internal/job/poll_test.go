@@ -70,6 +70,13 @@ func TestPollFiles(t *testing.T) {
 		if poll := look(Offsets{Log: 50}, Limits{}); string(poll.Log) != "new" || !poll.LogAnew {
 			t.Errorf("a new file: %q %t", poll.Log, poll.LogAnew)
 		}
+		// After a job that failed each look has its disk.
+		for _, code := range []string{"0", "1", "137"} {
+			p.put("exit_code", code+"\n")
+			if poll := look(Offsets{}, Limits{}); !poll.Status.Ended() || (poll.DiskUsed >= 0) != (code != "0") {
+				t.Errorf("after %s: %+v", code, poll)
+			}
+		}
 	})
 }
 

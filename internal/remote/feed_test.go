@@ -52,7 +52,7 @@ func pushed(t *testing.T, c *Client, p *remotetest.Proxy, files map[string][]byt
 	var done, total int64
 	before := p.Up()
 	must(t, c.Push(within(t, time.Minute), Push{Dir: dst, Staging: dst + "/.s", Files: tree(t, src, files), Open: opener(src),
-		Progress: func(d, n int64) { done, total = d, n }}))
+		Progress: func(d, n int64, _ float64) { done, total = d, n }}))
 	same(t, dst, files)
 	if done != total || total != sizeOf(files) {
 		t.Errorf("progress ended at %d of %d", done, total)
@@ -218,7 +218,7 @@ func TestStallCompressed(t *testing.T) {
 	p := remotetest.StartProxy(t, s, 0)
 	src, dst := t.TempDir(), lingering(t)
 	list := tree(t, src, texts(40<<20, 0, 0))
-	frozen := func(d, _ int64) {
+	frozen := func(d, _ int64, _ float64) {
 		if d > 0 {
 			p.Freeze()
 		}

@@ -53,6 +53,25 @@ func (e *MissingToolError) Error() string {
 	return fmt.Sprintf("the machine's image has no %s, which moving files needs", e.Tool)
 }
 
+// FullError is a disk of the machine, or a quota there, that has no room left.
+type FullError struct{ Err error }
+
+func (e *FullError) Error() string { return e.Err.Error() }
+
+// Unwrap gives what failed for it.
+func (e *FullError) Unwrap() error { return e.Err }
+
+// saysFull tells whether what a program said of its failure is that a disk is full.
+// GNU tar says the last of a file of which only a part found room.
+func saysFull(said string) bool {
+	for _, words := range []string{"No space left on device", "Disk quota exceeded", ": Wrote only "} {
+		if strings.Contains(said, words) {
+			return true
+		}
+	}
+	return false
+}
+
 // checkFiles refuses lists that could write somewhere else than asked, name a
 // file twice or a file as a directory.
 func checkFiles(files []File, digests bool) (total int64, err error) {

@@ -40,7 +40,7 @@ type Pull struct {
 	// Progress is told now and then how many bytes are here and verified or
 	// about to be, of all files of the list; nil tells nobody. It is never
 	// called twice at once.
-	Progress func(done, total int64)
+	Progress Progress
 	// Stall is for how long nothing may move; 0 means for ever.
 	Stall time.Duration
 	// Grows tells files that may have grown since they were listed: what they
@@ -219,7 +219,7 @@ func (d *download) skipPresent(ctx context.Context, fail context.CancelCauseFunc
 			sum, err := d.hashLocal(ctx, f.Path)
 			if err == nil && sum == f.SHA256 {
 				present[i] = true
-				d.meter.got(f.Size)
+				d.meter.found(f.Size)
 				return d.root.Chmod(f.Path, mode(f, info.Mode()))
 			}
 			if ctx.Err() != nil {

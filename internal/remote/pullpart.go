@@ -50,7 +50,7 @@ func newPart(d *download, f File, stripes int) *part {
 		}
 	}
 	p.old = p.ext.done()
-	d.meter.got(p.old)
+	d.meter.found(p.old)
 	p.stripes = max(1, min(stripes, len(p.ext.missing())))
 	return p
 }
@@ -178,11 +178,15 @@ func (p *part) receive(ctx context.Context, spans []span) error {
 }
 
 // write puts bytes in their place, in pieces that are still in the processor's cache
-// when they are hashed.
+// when they are hashed. Zeros are left out: a hole takes no room. The last piece is
+// written whatever it is, which makes the file as long as it should be.
 func (p *part) write(file *os.File, b []byte, at int64) error {
 	for piece := range slices.Chunk(b, hashBuffer) {
-		if _, err := file.WriteAt(piece, at); err != nil {
-			return err
+		last := at+int64(len(piece)) == p.f.Size
+		if last || len(bytes.TrimLeft(piece, "\x00")) > 0 {
+			if _, err := file.WriteAt(piece, at); err != nil {
+				return err
+			}
 		}
 		if p.inline {
 			p.hash.Write(piece)
@@ -248,7 +252,12 @@ func (p *part) verify(ctx context.Context, file *os.File) error {
 			}
 			continue
 		}
-		n, err := file.ReadAt(buf[:min(int64(len(buf)), p.ext.frontier()-at)], at)
+		piece := buf[:min(int64(len(buf)), p.ext.frontier()-at)]
+		n, err := file.ReadAt(piece, at)
+		if errors.Is(err, io.EOF) { // zeros, behind which nothing is written yet
+			clear(piece[n:])
+			n = len(piece)
+		}
 		if n == 0 {
 			return fmt.Errorf("read back %q: %w", p.f.Path, err)
 		}
@@ -299,7 +308,7 @@ func (p *part) drop() {
 	_ = p.close()
 	_ = p.d.root.Remove(p.name)
 	_ = p.d.root.Remove(p.name + ".have")
-	p.d.meter.lost(p.ext.done())
+	p.d.meter.lost(p.ext.done(), p.old)
 }
 
 func (p *part) close() error {

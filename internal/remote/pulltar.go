@@ -116,7 +116,7 @@ func (d *download) writeSmall(ctx context.Context, f File, r io.Reader, buf []by
 	defer func() {
 		closeErr := file.Close()
 		if err = firstError(err, closeErr); err != nil {
-			d.meter.lost(written)
+			d.meter.lost(written, 0)
 			_ = d.root.Remove(f.Path)
 		}
 	}()

@@ -25,7 +25,7 @@ type Push struct {
 	// Progress is told now and then how many bytes are on the machine, of all
 	// files of the list, as they lie there and not as they travelled; nil tells
 	// nobody. It is never called twice at once.
-	Progress func(done, total int64)
+	Progress Progress
 	// Stall is for how long nothing may move; 0 means for ever.
 	Stall time.Duration
 }
@@ -36,7 +36,7 @@ type Push struct {
 // and the next Push of the same list goes on from there. Files of Dir that are
 // not in the list are left alone.
 //
-// Errors: *VerifyError, *StallError, *MissingToolError, ctx's own, the
+// Errors: *VerifyError, *StallError, *MissingToolError, *FullError, ctx's own, the
 // connection's (see Client.Err), and those of Open and of what it opens.
 func (c *Client) Push(ctx context.Context, p Push) error {
 	total, err := checkFiles(p.Files, true)
@@ -150,13 +150,16 @@ func (u *upload) batches(files []File, channels int, far bool) [][]File {
 	return append(first, batches(files[begun:], most)...)
 }
 
+// plainWords has programs say what fails in the words that saysFull knows.
+const plainWords = "export LC_ALL=C\n"
+
 // shell runs a script of any length, given on the shell's standard input, and
 // returns what it wrote. Each of its lines is a sign of life.
 func (u *upload) shell(ctx context.Context, what, script string) (string, error) {
 	var out bytes.Buffer
 	res, err := u.c.Run(ctx, Command{
 		Script: "exec sh",
-		Stdin:  strings.NewReader(script),
+		Stdin:  strings.NewReader(plainWords + script),
 		Stdout: io.MultiWriter(&out, aliveWriter{u.meter}),
 		// A line per file, and what was noted of parts.
 		MaxOutput: 64<<20 + 256*int64(len(u.Files)),
@@ -165,7 +168,7 @@ func (u *upload) shell(ctx context.Context, what, script string) (string, error)
 		return "", fmt.Errorf("%s: %w", what, err)
 	}
 	if res.Exit != 0 {
-		return "", fmt.Errorf("%s: exit %d %s: %s", what, res.Exit, res.Signal, printable(string(res.Stderr)))
+		return "", fmt.Errorf("%s: %w", what, failed(res.Exit, res.Signal, string(res.Stderr)))
 	}
 	return out.String(), nil
 }

@@ -34,7 +34,7 @@ func newSending(u *upload, f File, stripes int) *sending {
 		s.ext.wholeUnits()
 	}
 	s.old = s.ext.done()
-	u.meter.got(s.old)
+	u.meter.found(s.old)
 	s.stripes = max(1, min(stripes, len(s.ext.missing())))
 	return s
 }
@@ -202,7 +202,7 @@ func (s *sending) copySpans(ctx context.Context, w io.Writer, spans []span, on f
 // ends between two pieces is one whose others go another way.
 func (s *sending) writeScript(spans []span, zipped bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "cd %s || exit 1\nset --", Quote(path.Join(s.u.stage, "parts")))
+	fmt.Fprintf(&b, "%scd %s || exit 1\nset --", plainWords, Quote(path.Join(s.u.stage, "parts")))
 	for _, sp := range spans {
 		full, rest := sp.length/blockSize, 0
 		if sp.length%blockSize > 0 {
@@ -256,7 +256,7 @@ func (s *sending) verify(ctx context.Context) error {
 		return fmt.Errorf("hash %q on the machine: %w", s.f.Path, err)
 	}
 	if digests[0] != s.f.SHA256 {
-		s.u.meter.lost(s.ext.done())
+		s.u.meter.lost(s.ext.done(), s.old)
 		return &VerifyError{Path: s.f.Path, Want: s.f.SHA256, Got: digests[0]}
 	}
 	return nil

@@ -69,7 +69,7 @@ func (u *upload) present(ctx context.Context, dir string, files []File) (missing
 	for _, f := range files {
 		if right[f.Path] {
 			found = append(found, f)
-			u.meter.got(f.Size)
+			u.meter.found(f.Size)
 		} else {
 			missing = append(missing, f)
 		}

@@ -23,8 +23,8 @@ func (u *upload) batch(ctx context.Context, files []File) error {
 	}
 	// The directories come first: two tars that make the same one at once fail.
 	// -m, -o: no times and no owners. The digests follow once tar is done.
-	script := fmt.Sprintf("%s%scd %s && %s %star -xmof - || exit 3\n%s",
-		wider(sum), u.tools.hash, Quote(path.Join(u.stage, "tree")), makeDirs(files), unzip(zipped), hashScript(paths(files)))
+	script := fmt.Sprintf("%s%s%scd %s && %s %star -xmof - || exit 3\n%s",
+		plainWords, wider(sum), u.tools.hash, Quote(path.Join(u.stage, "tree")), makeDirs(files), unzip(zipped), hashScript(paths(files)))
 	p, err := u.c.start(ctx, script)
 	if err != nil {
 		return err
@@ -37,12 +37,12 @@ func (u *upload) batch(ctx context.Context, files []File) error {
 		sendErr = sent.end()
 	}
 	if sendErr != nil && !errors.Is(sendErr, io.EOF) {
-		u.meter.lost(sent.claimed)
+		u.meter.lost(sent.claimed, 0)
 		return sendErr
 	}
 	// A machine that stops reading says why, so its answer comes first.
 	out, err := ans.wait(ctx, p)
-	u.meter.lost(sent.claimed)
+	u.meter.lost(sent.claimed, 0)
 	if err != nil {
 		return fmt.Errorf("unpack on the machine: %w", firstError(ctx.Err(), err))
 	}
@@ -184,7 +184,16 @@ func (a *answer) wait(ctx context.Context, p *process) (string, error) {
 		return "", err
 	}
 	if exit != 0 {
-		return "", fmt.Errorf("exit %d %s: %s", exit, signal, printable(a.errs.String()))
+		return "", failed(exit, signal, a.errs.String())
 	}
 	return a.out.String(), nil
+}
+
+// failed is a program of an upload that failed, with what it said.
+func failed(exit int, signal, said string) error {
+	err := fmt.Errorf("exit %d %s: %s", exit, signal, printable(said))
+	if saysFull(said) {
+		return &FullError{err}
+	}
+	return err
 }

@@ -276,11 +276,11 @@ func TestStall(t *testing.T) {
 	src := t.TempDir()
 	files := map[string][]byte{"big": content(1, size)}
 	list := tree(t, src, files)
-	transfers := map[string]func(c *Client, dst string, progress func(int64, int64)) error{
-		"pull": func(c *Client, dst string, progress func(int64, int64)) error {
+	transfers := map[string]func(c *Client, dst string, progress Progress) error{
+		"pull": func(c *Client, dst string, progress Progress) error {
 			return c.Pull(within(t, time.Minute), Pull{Dir: src, Files: list, Dest: dst, Progress: progress, Stall: time.Second})
 		},
-		"push": func(c *Client, dst string, progress func(int64, int64)) error {
+		"push": func(c *Client, dst string, progress Progress) error {
 			return c.Push(within(t, time.Minute), Push{Dir: dst, Staging: dst + "/.s", Files: list, Open: opener(src),
 				Progress: progress, Stall: time.Second})
 		},
@@ -310,7 +310,7 @@ func TestStall(t *testing.T) {
 			_ = c.Close()
 			var first atomic.Int64
 			first.Store(-1)
-			err = transfer(dial(t, s, nil), dst, func(done, _ int64) { first.CompareAndSwap(-1, done) })
+			err = transfer(dial(t, s, nil), dst, func(done, _ int64, _ float64) { first.CompareAndSwap(-1, done) })
 			if err != nil {
 				t.Fatal(err)
 			}

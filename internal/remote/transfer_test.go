@@ -40,7 +40,7 @@ func TestPull(t *testing.T) {
 		c := dial(t, s, nil)
 		var done, total int64
 		err := c.Pull(within(t, time.Minute), Pull{Dir: src, Files: list, Dest: dst,
-			Progress: func(d, n int64) { done, total = d, n }})
+			Progress: func(d, n int64, _ float64) { done, total = d, n }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestPush(t *testing.T) {
 		c := dial(t, s, nil)
 		var done, total int64
 		push := Push{Dir: dst, Staging: dst + "/.staging", Files: list, Open: opener(src),
-			Progress: func(d, n int64) { done, total = d, n }}
+			Progress: func(d, n int64, _ float64) { done, total = d, n }}
 		for range 2 { // the second finds everything in its place
 			if err := c.Push(within(t, time.Minute), push); err != nil {
 				t.Fatal(err)

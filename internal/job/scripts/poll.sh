@@ -87,6 +87,8 @@ ob_look() {
 		[ -z "$ob_n" ] || set -- "$@" "$ob_name $ob_n"
 	done
 	[ ! -e "$ob_run/snapshot.json" ] || set -- "$@" "proof 1"
+	# A job that failed may have done so for want of room.
+	case $ob_state in "exited "[1-9]*) ob_disk=1 ;; esac
 	if [ "$ob_disk" = 1 ] && [ -d "$ob_run" ]; then
 		ob_disk_lines
 		[ -z "$ob_df" ] || set -- "$@" "df $ob_df"
