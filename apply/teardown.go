@@ -151,7 +151,7 @@ func (r *runner) deletePod(id string, created time.Time, hour string) (existed b
 		switch {
 		case !accepted:
 			tell("refused (" + reasonOf(last) + ")")
-		case r.s.Now().Sub(since) >= r.t.DeleteAnswer:
+		case r.s.Now().Sub(since) >= r.t.EffectAnswer:
 			tell("accepted, but the pod is not seen to be gone")
 		}
 		r.s.pause(r.t.step(tries))
