@@ -54,8 +54,8 @@ func (s *session) walkGraph(p *plan.Plan) {
 		}
 	}
 	var all sync.WaitGroup
-	for _, n := range g.nodes {
-		all.Go(func() { g.visit(n) })
+	for _, step := range p.Steps { // in about that order they take slots and money
+		all.Go(func() { g.visit(g.nodes[step.Address]) })
 	}
 	all.Wait()
 	s.mu.Lock()

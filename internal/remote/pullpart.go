@@ -116,6 +116,8 @@ func (p *part) again(ctx context.Context, err error) error {
 	return fresh.jobs()[0](ctx)
 }
 
+// open opens the file, and makes it as long as it will be: whatever is not written of
+// it is a hole, also of one that was shorter after a crash.
 func (p *part) open() error {
 	if err := p.d.root.Mkdir(p.d.parts, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -130,8 +132,10 @@ func (p *part) open() error {
 		flags |= os.O_EXCL
 	}
 	var err error
-	p.file, err = p.d.root.OpenFile(p.name, flags, perm)
-	return err
+	if p.file, err = p.d.root.OpenFile(p.name, flags, perm); err != nil {
+		return err
+	}
+	return p.file.Truncate(p.f.Size)
 }
 
 // receive fills spans of the file from one channel.
@@ -178,12 +182,10 @@ func (p *part) receive(ctx context.Context, spans []span) error {
 }
 
 // write puts bytes in their place, in pieces that are still in the processor's cache
-// when they are hashed. Zeros are left out: a hole takes no room. The last piece is
-// written whatever it is, which makes the file as long as it should be.
+// when they are hashed. Zeros are left out, since they are there: a hole takes no room.
 func (p *part) write(file *os.File, b []byte, at int64) error {
 	for piece := range slices.Chunk(b, hashBuffer) {
-		last := at+int64(len(piece)) == p.f.Size
-		if last || len(bytes.TrimLeft(piece, "\x00")) > 0 {
+		if len(bytes.TrimLeft(piece, "\x00")) > 0 {
 			if _, err := file.WriteAt(piece, at); err != nil {
 				return err
 			}
@@ -252,12 +254,7 @@ func (p *part) verify(ctx context.Context, file *os.File) error {
 			}
 			continue
 		}
-		piece := buf[:min(int64(len(buf)), p.ext.frontier()-at)]
-		n, err := file.ReadAt(piece, at)
-		if errors.Is(err, io.EOF) { // zeros, behind which nothing is written yet
-			clear(piece[n:])
-			n = len(piece)
-		}
+		n, err := file.ReadAt(buf[:min(int64(len(buf)), p.ext.frontier()-at)], at)
 		if n == 0 {
 			return fmt.Errorf("read back %q: %w", p.f.Path, err)
 		}
