@@ -167,20 +167,22 @@ func (r *runner) askDeletion(id string, late func()) (existed bool, err error) {
 // soon makes a call with an effect. The provider may go on trying for minutes before it
 // answers: late is called where it has no answer soon.
 func (r *runner) soon(late, call func()) {
-	answered := make(chan struct{})
+	answered, told := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(answered)
-		call()
+		defer close(told)
+		soon := time.NewTimer(r.t.EffectAnswer)
+		defer soon.Stop()
+		select {
+		case <-answered:
+		case <-soon.C:
+			late()
+		}
 	}()
-	soon := time.NewTimer(r.t.EffectAnswer)
-	defer soon.Stop()
-	select {
-	case <-answered:
-		return
-	case <-soon.C:
-	}
-	late()
-	<-answered
+	defer func() {
+		close(answered)
+		<-told
+	}()
+	call()
 }
 
 // late says that a call has no answer so far.
