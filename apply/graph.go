@@ -37,6 +37,9 @@ type node struct {
 	interrupted bool
 }
 
+// idleStep: there is nothing to do.
+func idleStep(step *plan.Step) bool { return step.Action == plan.NoOp || step.Action == plan.Hold }
+
 func (s *session) walkGraph(p *plan.Plan) {
 	g := &graph{s: s, plan: p, nodes: map[string]*node{}, done: map[string]RunResult{}, slots: make(chan struct{}, s.Parallelism)}
 	g.priorResults()
@@ -53,6 +56,10 @@ func (s *session) walkGraph(p *plan.Plan) {
 	g.breakCycles()
 	var all sync.WaitGroup
 	for _, n := range g.nodes {
+		if idleStep(n.step) && len(n.after) == 0 {
+			close(n.ended)
+			continue
+		}
 		all.Go(func() { g.visit(n) })
 	}
 	all.Wait()
@@ -131,7 +138,7 @@ func (g *graph) visit(n *node) {
 			return
 		}
 	}
-	if n.step.Action == plan.NoOp || n.step.Action == plan.Hold {
+	if idleStep(n.step) {
 		return
 	}
 	if !n.step.Action.There() {
