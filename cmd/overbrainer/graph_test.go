@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
 
 	"github.com/overbrainer/overbrainer/config"
@@ -16,11 +15,8 @@ func TestGraphInProportion(t *testing.T) {
 	for i := range 2000 {
 		p.cfg.Runs = append(p.cfg.Runs, &config.Run{Address: fmt.Sprintf("run.sweep[\"k%04d\"]", i), Target: target, Cap: limit})
 	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	text := p.dot()
-	runtime.ReadMemStats(&after)
-	if took := after.TotalAlloc - before.TotalAlloc; took > 20*uint64(len(text)) {
-		t.Errorf("%d bytes took %d", len(text), took)
+	var text string
+	if bytes := took(func() { text = p.dot() }); bytes > 20*uint64(len(text)) {
+		t.Errorf("%d bytes took %d", len(text), bytes)
 	}
 }
