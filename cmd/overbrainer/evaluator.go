@@ -60,12 +60,13 @@ func (e *evaluator) Outputs(done map[string]apply.RunResult) (map[string]state.O
 
 // Checks decides the conditions that the plan left undecided.
 func (e *evaluator) Checks(done map[string]apply.RunResult) []apply.Check {
-	if len(e.cfg.Checks) == 0 {
-		return nil // a view of a large plan is large
-	}
-	open := map[string]bool{}
+	open, left := map[string]bool{}, len(e.plan.Checks) < len(e.cfg.Checks)
 	for _, c := range e.plan.Checks {
 		open[c.Name] = c.Status == "undecided"
+		left = left || open[c.Name]
+	}
+	if !left {
+		return nil // a view of a large plan is large
 	}
 	var out []apply.Check
 	for _, c := range e.cfg.EvalChecks(e.plan.View(), forConfig(done)) {
