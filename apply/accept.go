@@ -37,7 +37,7 @@ func (e *Engine) Accept(ctx context.Context, address string, spec plan.RunSpec, 
 		return failf("local_files", "%v", err).at(address).because(err)
 	}
 	id := run.ID
-	_, err = s.update(func(st *state.State) error {
+	_, err = s.updateOnly(func(st *state.State) error {
 		if !st.Holds(c.id, address) {
 			return errClaimLost
 		}
@@ -48,6 +48,6 @@ func (e *Engine) Accept(ctx context.Context, address string, spec plan.RunSpec, 
 			run.Fingerprint, run.InputsDigest = spec.Fingerprint, digest
 		}
 		return nil
-	})
+	}, address)
 	return err
 }

@@ -33,7 +33,7 @@ func (s *session) conclude(p *plan.Plan) {
 		s.outcome.Checks = checks
 		s.mu.Unlock()
 	}
-	st, err := s.update(func(st *state.State) error {
+	st, err := s.updateLast(func(st *state.State) error {
 		for scope, catalog := range p.StateCatalogs() {
 			if st.Catalogs == nil {
 				st.Catalogs = map[string]state.Catalog{}
@@ -44,7 +44,7 @@ func (s *session) conclude(p *plan.Plan) {
 			st.Outputs = outputs
 		}
 		return nil
-	})
+	}, state.Overall)
 	if err != nil {
 		s.addError(err)
 		return
@@ -67,10 +67,10 @@ func (s *session) settleOutputs() {
 			s.addError(failf("outputs", "%v", err).because(err))
 			return
 		}
-		st, err = s.update(func(st *state.State) error {
+		st, err = s.updateLast(func(st *state.State) error {
 			st.Outputs = outputs
 			return nil
-		})
+		}, state.Overall)
 	}
 	if err != nil {
 		s.addError(err)
@@ -138,9 +138,13 @@ func (s *session) forgetAddress(address string) error {
 		return nil
 	}, address)
 	if err == nil {
-		s.emit(Event{Kind: EventRemoved, Address: address, Phase: "done", Message: "nothing of it is left; it leaves the state"})
+		s.removed(address)
 	}
 	return unlessHeld(err)
+}
+
+func (s *session) removed(address string) {
+	s.emit(Event{Kind: EventRemoved, Address: address, Phase: "done", Message: "nothing of it is left; it leaves the state"})
 }
 
 func unlessHeld(err error) error {

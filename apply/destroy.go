@@ -44,7 +44,7 @@ func (e *Engine) Destroy(ctx context.Context, p *plan.Plan, opt DestroyOptions) 
 
 func (s *session) destroy(p *plan.Plan, opt DestroyOptions) (Outcome, error) {
 	if p == nil {
-		p = &plan.Plan{}
+		p = &plan.Plan{Destroying: true}
 	}
 	if err := s.begin(p, Options{}); err != nil {
 		return Outcome{}, err
@@ -53,16 +53,20 @@ func (s *session) destroy(p *plan.Plan, opt DestroyOptions) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	ends := endsOf(p)
 	wanted := func(address string) bool {
-		return len(opt.Targets) == 0 && len(p.Steps) == 0 || contains(opt.Targets, address) || stepFor(p, address) && len(opt.Targets) == 0
+		return len(opt.Targets) == 0 && (len(p.Steps) == 0 || ends[address]) || contains(opt.Targets, address)
 	}
 	rules := destroyRules{discard: opt.DiscardResults, takeOver: opt.TakeOver}
+	var addresses []string
+	for _, address := range st.Addresses() {
+		if st.Resources[address].Run != nil && wanted(address) {
+			addresses = append(addresses, address)
+		}
+	}
 	var all sync.WaitGroup
 	slots := make(chan struct{}, s.Parallelism)
-	for _, address := range st.Addresses() {
-		if st.Resources[address].Run == nil || !wanted(address) {
-			continue
-		}
+	for _, address := range s.forgetIdle(addresses) {
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
@@ -97,13 +101,52 @@ func orTakeOver(err error) {
 	}
 }
 
-func stepFor(p *plan.Plan, address string) bool {
+// endsOf are the addresses that a plan ends.
+func endsOf(p *plan.Plan) map[string]bool {
+	ends := map[string]bool{}
 	for _, step := range p.Steps {
-		if step.Address == address && (step.Action == plan.Destroy || step.Action == plan.Forget) {
-			return true
+		if step.Action == plan.Destroy || step.Action == plan.Forget {
+			ends[step.Address] = true
 		}
 	}
-	return false
+	return ends
+}
+
+// forgetIdle takes the addresses whose runs hold nothing out of the state, in one
+// write for all of them. It gives the others: something of them exists, or somebody
+// works on them.
+func (s *session) forgetIdle(addresses []string) []string {
+	if s.interrupted() {
+		return addresses
+	}
+	var gone, others []string
+	_, err := s.updateOnly(func(st *state.State) error {
+		gone, others = nil, nil
+		for _, address := range addresses {
+			res := st.Resources[address]
+			_, claimed := st.Claims[address]
+			switch {
+			case res == nil:
+			case claimed || res.Run == nil || anyHolds(res.Run):
+				others = append(others, address)
+			default:
+				gone = append(gone, address)
+				st.Prune(address)
+				delete(st.Resources, address)
+			}
+		}
+		if len(gone) == 0 {
+			return state.ErrNoChange
+		}
+		return nil
+	}, addresses...)
+	if err != nil {
+		return addresses
+	}
+	for _, address := range gone {
+		s.removed(address)
+	}
+	return others
 }
 
 // destroyed adds what is left of what was to go, with what it costs.
@@ -123,7 +166,7 @@ func (s *session) destroyed(wanted func(address string) bool) Outcome {
 // dropOutputs takes the outputs out of a state that has no run any more: what
 // they were made of is gone.
 func (s *session) dropOutputs() (*state.State, error) {
-	return s.update(func(st *state.State) error {
+	return s.updateLast(func(st *state.State) error {
 		for _, res := range st.Resources {
 			if res.Run != nil {
 				return state.ErrNoChange
@@ -134,16 +177,17 @@ func (s *session) dropOutputs() (*state.State, error) {
 		}
 		st.Outputs = nil
 		return nil
-	})
+	}, state.Overall)
 }
 
 func (s *session) leftAfterDestroy(st *state.State, wanted func(address string) bool) {
+	refusals := s.refusals()
 	st.EachRun(func(address string, run *state.Run) {
 		if !wanted(address) {
 			return
 		}
 		fix, note, held := "overbrainer destroy", "", false
-		switch c, ok := st.Claims[address]; s.refusal(address) {
+		switch c, ok := st.Claims[address]; refusals[address] {
 		case "held":
 			if ok {
 				fix, note, held = "overbrainer destroy -take-over", fmt.Sprintf("%s@%s works on it (%s, pid %d)", c.Who, c.Host, c.Operation, c.PID), true
@@ -178,18 +222,18 @@ func withoutResults(address string) string {
 	return "overbrainer destroy -discard-results -target=" + plan.ShellWord(address)
 }
 
-// refusal is the code of the error for which an address was left alone, "" where
-// it was not.
-func (s *session) refusal(address string) string {
+// refusals are the codes of the errors for which addresses were left alone.
+func (s *session) refusals() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	codes := map[string]string{}
 	for _, err := range s.outcome.Errors {
 		var e *Error
-		if errors.As(err, &e) && e.Address == address {
-			return e.Code
+		if errors.As(err, &e) && codes[e.Address] == "" {
+			codes[e.Address] = e.Code
 		}
 	}
-	return ""
+	return codes
 }
 
 // destroyAddress ends everything of an address and takes it out of the state.

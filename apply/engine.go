@@ -14,6 +14,7 @@ package apply
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/overbrainer/overbrainer/internal/safetext"
@@ -83,10 +84,10 @@ func (s *session) apply(p *plan.Plan, opt Options) (Outcome, error) {
 	return s.settled(), nil
 }
 
-// begin checks that the plan is for this state and that the state can be
-// written, before anything else is touched.
+// begin checks that the plan is for this state and, where it does anything, that
+// the state can be written, before anything else is touched.
 func (s *session) begin(p *plan.Plan, opt Options) error {
-	st, err := s.update(func(st *state.State) error {
+	st, err := s.updateOnly(func(st *state.State) error {
 		if p.Project.Lineage != "" && p.Project.Lineage != st.Lineage {
 			return failf("other_project", "the plan was made for another project: its state has lineage %s, this one %s", p.Project.Lineage, st.Lineage)
 		}
@@ -99,13 +100,21 @@ func (s *session) begin(p *plan.Plan, opt Options) error {
 				return failf("stale_plan", "the state has moved on since the plan was made (serial %d, now %d)", p.Project.Serial, st.Serial).hint("plan again")
 			}
 		}
+		if st.Serial > 0 && idle(p) {
+			return state.ErrNoChange
+		}
 		return move(st, p.Moves, s.Who, s.Now())
-	})
+	}, ends(p.Moves)...)
 	if err != nil {
 		return unlessHeld(err)
 	}
 	s.lineage = st.Lineage
 	return nil
+}
+
+// idle: executing the plan writes nothing but what it ends with.
+func idle(p *plan.Plan) bool {
+	return !p.Destroying && len(p.Moves) == 0 && !slices.ContainsFunc(p.Steps, func(s *plan.Step) bool { return !idleStep(s) })
 }
 
 func stepAddresses(p *plan.Plan) map[string]bool {

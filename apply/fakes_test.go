@@ -98,6 +98,9 @@ func keptPromise(ctx context.Context, was, is *state.State) error {
 		c.Lineage, c.Claims, c.Spend = "", nil, nil
 		for _, address := range touched {
 			delete(c.Resources, address)
+			if address == state.Overall {
+				c.Catalogs, c.Outputs = nil, nil
+			}
 		}
 		data, _ := state.Encode(c)
 		return string(data)

@@ -34,6 +34,9 @@ type node struct {
 	interrupted bool
 }
 
+// idleStep: there is nothing to do.
+func idleStep(step *plan.Step) bool { return step.Action == plan.NoOp || step.Action == plan.Hold }
+
 func (s *session) walkGraph(p *plan.Plan) {
 	g := &graph{s: s, plan: p, nodes: map[string]*node{}, done: map[string]RunResult{}}
 	g.priorResults()
@@ -48,14 +51,20 @@ func (s *session) walkGraph(p *plan.Plan) {
 		}
 	}
 	g.breakCycles()
+	known := map[*node]bool{}
 	for _, n := range g.nodes {
-		if n.holds() && n.atOnce() { // before anybody looks who gives money back
+		if n.holds() && n.atOnce(known) { // before anybody looks who gives money back
 			s.crew.enter(n.step.Address, !n.step.Action.There())
 		}
 	}
 	var all sync.WaitGroup
 	for _, step := range p.Steps { // in about that order they take slots and money
-		all.Go(func() { g.visit(g.nodes[step.Address]) })
+		n := g.nodes[step.Address]
+		if n.idle() && len(n.after) == 0 {
+			close(n.ended)
+			continue
+		}
+		all.Go(func() { g.visit(n) })
 	}
 	all.Wait()
 	s.mu.Lock()
@@ -151,12 +160,15 @@ func (n *node) holds() bool {
 	return n.step.Action.There() || n.step.Action == plan.Destroy || n.step.Action == plan.Sweep
 }
 
-// idle reports whether there is nothing to do for a step.
-func (n *node) idle() bool { return n.step.Action == plan.NoOp || n.step.Action == plan.Hold }
+func (n *node) idle() bool { return idleStep(n.step) }
 
-// atOnce reports whether a step waits for no other.
-func (n *node) atOnce() bool {
-	return !slices.ContainsFunc(n.after, func(d *node) bool { return !d.idle() || !d.atOnce() })
+// atOnce reports whether a step waits for no other. known is what was found so far.
+func (n *node) atOnce(known map[*node]bool) bool {
+	if at, ok := known[n]; ok {
+		return at
+	}
+	known[n] = !slices.ContainsFunc(n.after, func(d *node) bool { return !d.idle() || !d.atOnce(known) })
+	return known[n]
 }
 
 // startsFrom reports whether a step begins with the snapshot that a run leaves.

@@ -7,6 +7,15 @@ import (
 	"github.com/overbrainer/overbrainer/state"
 )
 
+// ends are the addresses that moves alter.
+func ends(moves []plan.Move) []string {
+	addresses := make([]string, 0, 2*len(moves))
+	for _, m := range moves {
+		addresses = append(addresses, m.From, m.To)
+	}
+	return addresses
+}
+
 // move gives entries of the state the addresses that the plan says. A move
 // that was done before is passed over, so that a plan can be applied again;
 // an address that somebody works on is not taken away from under him: that is

@@ -41,7 +41,7 @@ func (s *session) refreshVolume(step *plan.Step, res *state.Resource) error {
 	got, err := rented.Provider.GetVolume(s.steady(), res.Volume.ID)
 	switch {
 	case providers.Is(err, providers.NotFound):
-		if _, err := s.update(func(st *state.State) error { delete(st.Resources, address); return nil }); err != nil {
+		if _, err := s.updateOnly(func(st *state.State) error { delete(st.Resources, address); return nil }, address); err != nil {
 			return err
 		}
 		s.emit(Event{Kind: EventRemoved, Address: address, Message: fmt.Sprintf("volume %s is not in the account any more", res.Volume.ID)})

@@ -63,7 +63,7 @@ type volumeWork struct {
 
 // save writes changes of the volume's record, made where there is none.
 func (v *volumeWork) save(change func(*state.Volume)) error {
-	_, err := v.s.update(func(st *state.State) error {
+	_, err := v.s.updateOnly(func(st *state.State) error {
 		res := st.Resources[v.address]
 		if res == nil || res.Volume == nil {
 			res = &state.Resource{Type: "volume", Provider: v.provider, Volume: &state.Volume{
@@ -74,7 +74,7 @@ func (v *volumeWork) save(change func(*state.Volume)) error {
 		res.Volume.Managed, res.Volume.Retain = v.spec.Managed, v.spec.Retain
 		change(res.Volume)
 		return nil
-	})
+	}, v.address)
 	return err
 }
 
@@ -169,7 +169,7 @@ func (v *volumeWork) find() (*providers.Volume, error) {
 }
 
 func (v *volumeWork) drop() error {
-	_, err := v.s.update(func(st *state.State) error { delete(st.Resources, v.address); return nil })
+	_, err := v.s.updateOnly(func(st *state.State) error { delete(st.Resources, v.address); return nil }, v.address)
 	return err
 }
 
@@ -244,12 +244,12 @@ func (s *session) deleteVolume(address, provider string, retain bool) error {
 	if used := usedBy(st, v.ID); used != "" {
 		return failf("volume", "the volume was not deleted: the pod of %s uses it", used).at(address).id(v.ID)
 	}
-	if _, err := s.update(func(st *state.State) error {
+	if _, err := s.updateOnly(func(st *state.State) error {
 		if res := st.Resources[address]; res != nil && res.Volume != nil {
 			res.Volume.Pending = "delete"
 		}
 		return nil
-	}); err != nil {
+	}, address); err != nil {
 		return err
 	}
 	if err := s.proveVolumeGone(rented, s.timing(provider), v); err != nil {
@@ -258,7 +258,7 @@ func (s *session) deleteVolume(address, provider string, retain bool) error {
 		return failf("not_deleted", "volume %s is not proven deleted and goes on costing %s a month: %s", v.ID, monthlyWords(v), reasonOf(err)).
 			at(address).id(v.ID).because(err).hint("overbrainer destroy -volumes")
 	}
-	_, err = s.update(func(st *state.State) error { delete(st.Resources, address); return nil })
+	_, err = s.updateOnly(func(st *state.State) error { delete(st.Resources, address); return nil }, address)
 	s.emit(Event{Kind: EventRemoved, Address: address, Message: "volume " + v.ID + " is gone"})
 	return err
 }

@@ -18,6 +18,11 @@ func (s *session) updateOnly(change func(*state.State) error, addresses ...strin
 	return s.written(s.Store.Update(state.Touching(s.steady(), addresses...), change))
 }
 
+// updateLast is updateOnly for what a command writes last.
+func (s *session) updateLast(change func(*state.State) error, addresses ...string) (*state.State, error) {
+	return s.written(s.Store.Update(state.Last(state.Touching(s.steady(), addresses...)), change))
+}
+
 // written takes in how a write ended.
 func (s *session) written(st *state.State, err error) (*state.State, error) {
 	if err == nil || errors.Is(err, state.ErrNoChange) {

@@ -60,6 +60,7 @@ type builder struct {
 	// checkpoints are those that were looked at, and why each cannot be used.
 	checkpoints map[state.Checkpoint]string
 	empty       []emptyCap // of which too little is left
+	missing     []missing
 }
 
 // movable is a state whose entries can get other addresses; they themselves are

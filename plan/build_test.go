@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/overbrainer/overbrainer/config"
 	"github.com/overbrainer/overbrainer/providers"
@@ -702,6 +703,52 @@ func TestResultsThatAreNotHere(t *testing.T) {
 	p.input = func(in *Input) { in.Holder = state.ClaimHolder{Who: "ann", Host: "desk"} }
 	if d := said(t, p.plan(), "warning", "results of run.train are not here any more", "by ann@desk"); strings.Contains(d.Detail, "nowhere else") {
 		t.Error(d.Detail)
+	}
+}
+
+// TestChangedInputsAreShared: instances that name the same changed files hold one
+// list of them.
+func TestChangedInputsAreShared(t *testing.T) {
+	p := newProject(t, strings.NewReplacer(`run "train" {`, "run \"train\" {\n  for_each = { a = 1, b = 2 }",
+		"value = run.train.cost_usd", `value = run.train["a"].cost_usd`).Replace(base))
+	p.did(`run.train["a"]`, nil)
+	p.did(`run.train["b"]`, nil)
+	p.write("train.py", "changed")
+	plan := p.plan()
+	a, b := one(t, plan, `run.train["a"]`), one(t, plan, `run.train["b"]`)
+	if len(a.ChangedInputs) == 0 || &a.ChangedInputs[0] != &b.ChangedInputs[0] || unsafe.StringData(a.Reason) != unsafe.StringData(b.Reason) {
+		t.Errorf("%q (%s) and %q (%s)", a.ChangedInputs, a.Reason, b.ChangedInputs, b.Reason)
+	}
+}
+
+// TestManyResultsThatAreNotHere: beyond a few runs of a block one warning counts
+// them, and the reason of each step still says what is wrong with its own.
+func TestManyResultsThatAreNotHere(t *testing.T) {
+	p := newProject(t, strings.NewReplacer(`run "train" {`, "run \"train\" {\n  for_each = { a = 1, b = 2, c = 3, d = 4, e = 5, f = 6, g = 7 }",
+		"value = run.train.cost_usd", `value = run.train["a"].cost_usd`).Replace(base))
+	for i, key := range strings.Split("abcdefg", "") {
+		p.did(fmt.Sprintf("run.train[%q]", key), func(r *state.Run) {
+			r.ResultFiles, r.ResultsDigest = 1, "1"
+			if i < 5 {
+				r.FetchedBy = "ann@desk"
+			}
+		})
+	}
+	p.input = func(in *Input) { in.Holder = state.ClaimHolder{Who: "bob", Host: "lab"} }
+	plan := p.plan()
+	d := said(t, plan, "warning", "results of 5 runs are on ann@desk")
+	for _, part := range []string{`Of run.train["a"], run.train["b"], run.train["c"] and 2 more.`, "-replace=ADDRESS"} {
+		if !strings.Contains(d.Detail, part) {
+			t.Errorf("no %q in %q", part, d.Detail)
+		}
+	}
+	said(t, plan, "warning", `results of run.train["f"] are not here as they were verified`)
+	said(t, plan, "warning", `results of run.train["g"] are not here as they were verified`)
+	if len(plan.Diagnostics) != 3 {
+		t.Errorf("%d diagnostics: %+v", len(plan.Diagnostics), plan.Diagnostics)
+	}
+	if s := one(t, plan, `run.train["d"]`); !strings.Contains(s.Reason, "its results are on ann@desk") {
+		t.Errorf("reason %q", s.Reason)
 	}
 }
 

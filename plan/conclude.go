@@ -11,6 +11,9 @@ import (
 func (b *builder) conclude() {
 	results := b.results()
 	b.outputs(results)
+	if len(b.in.Config.Checks) == 0 {
+		return // a view of a large plan is large
+	}
 	for _, c := range b.in.Config.EvalChecks(b.p.View(), results) {
 		b.p.Checks = append(b.p.Checks, CheckResult{Name: c.Name, Status: string(c.Status), Message: c.Message, Where: where(c.Range)})
 	}

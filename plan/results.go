@@ -52,23 +52,20 @@ func (b *builder) checkResults(step *Step, run *config.Run, cur *state.Run) {
 	if len(problems) == 0 {
 		return
 	}
-	shown := List(problems, maxNamed)
-	again := ShellWord(run.Address)
-	switch gone := len(problems) == 1 && problems[0] == noResults; {
+	m := missing{run: run, cur: cur, what: List(problems, maxNamed)}
+	gone := len(problems) == 1 && problems[0] == noResults
+	switch {
 	case gone && cur.FetchedBy != "" && cur.FetchedBy != b.in.Holder.Name():
+		m.how = elsewhere
 		step.Reason = "succeeded, nothing changed; its results are on " + cur.FetchedBy
-		b.warnAt(run.Range, "results of "+run.Address+" are on "+cur.FetchedBy,
-			fmt.Sprintf("They were fetched there, to %s, and lie nowhere else. Who needs them here copies that directory; -replace=%s runs it again.", cur.Dir, again))
-		return
 	case gone && cur.FetchedBy != "":
+		m.how = removed
 		step.Reason = "succeeded, nothing changed, but its results are not here any more"
-		b.warnAt(run.Range, "results of "+run.Address+" are not here any more",
-			fmt.Sprintf("They were fetched on this machine, by %s, into %s of this checkout, where they are not any more, or of another one. They are not fetched again by themselves; to run it again use -replace=%s.", cur.FetchedBy, cur.Dir, again))
-		return
+	default:
+		m.how = damaged
+		step.Reason = "succeeded, nothing changed, but its results are not here: " + m.what
 	}
-	step.Reason = "succeeded, nothing changed, but its results are not here: " + shown
-	b.warnAt(run.Range, "results of "+run.Address+" are not here as they were verified",
-		fmt.Sprintf("In %s: %s. They are not fetched again by themselves; to run it again use -replace=%s.", cur.Dir, shown, again))
+	b.missing = append(b.missing, m)
 }
 
 func (b *builder) resultProblems(run *state.Run) []string {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"time"
@@ -18,8 +19,24 @@ const freshPod = time.Minute
 
 // planRuns makes the steps of the configured runs.
 func (b *builder) planRuns() {
+	before := &Step{}
 	for _, run := range b.in.Config.Runs {
-		b.take(b.planRun(run))
+		step := b.planRun(run)
+		step.share(before)
+		b.take(step)
+		before = step
+	}
+	b.tellMissing()
+}
+
+// share takes what the step before says, where this one says the same: instances of
+// a sweep name the same changed files by the hundred.
+func (s *Step) share(before *Step) {
+	if slices.Equal(s.ChangedInputs, before.ChangedInputs) && len(s.ChangedInputs) > 0 {
+		s.ChangedInputs = before.ChangedInputs
+	}
+	if s.Reason == before.Reason {
+		s.Reason = before.Reason
 	}
 }
 

@@ -50,11 +50,11 @@ type loaded struct {
 	state   *State // what it says, shared by all who read it; nil: there is none
 	version int    // that the document had
 
-	// Of a document with a journal: the journal's ID, how much of it is in state,
-	// and the document's file, nil where it may change without showing it.
+	file fs.FileInfo // the document's; nil where it may change without showing it
+
+	// Of a document with a journal: the journal's ID, and how much of it is in state.
 	journal string
 	size    int64
-	file    fs.FileInfo
 }
 
 // print tells documents apart without keeping them.

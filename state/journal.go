@@ -61,8 +61,11 @@ func replay(s *State, data []byte) (*State, int64, error) {
 	}
 }
 
-// follow reads what the journal has beyond what cur knows of it.
+// follow reads what the journal, if there is one, has beyond what cur knows of it.
 func (cur loaded) follow() (loaded, error) {
+	if cur.journal == "" {
+		return cur, nil
+	}
 	file, err := os.Open(cur.journalPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return cur, errNoJournal
@@ -76,7 +79,7 @@ func (cur loaded) follow() (loaded, error) {
 		return cur, err
 	}
 	if info.Size() < cur.size { // somebody cut it: what is left counts
-		document, _, err := readStable(cur.path)
+		document, _, _, err := readStable(cur.path)
 		if err != nil {
 			return cur, err
 		}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 )
 
@@ -38,6 +39,8 @@ type LocalStore struct {
 	journalFrom int
 	// sessions are those that go on, guarded by mu.
 	sessions int
+	// wrote: the state before the command is the backup already, or there was none.
+	wrote atomic.Bool
 }
 
 // system is what the operating system does, replaced in tests that need it to

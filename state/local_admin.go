@@ -74,9 +74,9 @@ func (l *LocalStore) Push(ctx context.Context, s *State, force bool) error {
 		return err
 	}
 	defer lock.release()
-	cur, err := l.load()
-	if err != nil && !force {
-		return err
+	cur, unread := l.load()
+	if unread != nil && !force {
+		return unread
 	}
 	next, err := l.pushed(cur, s, force)
 	if err != nil {
@@ -88,6 +88,11 @@ func (l *LocalStore) Push(ctx context.Context, s *State, force bool) error {
 	if cur.version == 0 {
 		cur.version = Version
 	}
+	was := cur
+	if unread != nil {
+		was.journal = "" // what cannot be read stays as it lies there
+	}
+	l.backup(was)
 	after, err := l.writeWhole(cur, next, false)
 	if err != nil {
 		if data, encoding := Encode(next); encoding == nil {

@@ -49,7 +49,7 @@ func (l *LocalStore) read(path string, before loaded) (loaded, error) {
 		return cur.follow()
 	}
 	cur := loaded{path: path}
-	data, file, err := readStable(path)
+	data, file, age, err := readStable(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if left, _ := filepath.Glob(path + journalInfix + "*"); len(left) > 0 {
@@ -69,42 +69,42 @@ func (l *LocalStore) read(path string, before loaded) (loaded, error) {
 		cur.journal = cur.state.Journal
 		cur.state.Version, cur.state.Journal = Version, ""
 	}
-	if cur.journal == "" {
-		return cur, nil
+	cur.file = nil
+	if age >= plainStampAge || age >= stampAge && cur.journal != "" {
+		cur.file = file
 	}
-	cur.file = file
 	return cur.follow()
 }
 
-// stampAge is how old a file's time has to be before it tells a change: a clock
-// of files moves in steps.
-const stampAge = 100 * time.Millisecond
+// How old a file's time has to be before it tells a change: a clock of files moves
+// in steps, of two seconds at most. A document that came in the same step as the
+// one before has another journal, where it has one.
+const (
+	stampAge      = 100 * time.Millisecond
+	plainStampAge = 2 * time.Second
+)
 
-// readStable reads a file, and gives it where its time will show a change.
-func readStable(path string) ([]byte, fs.FileInfo, error) {
+// readStable reads a file, and tells how old it was when that began.
+func readStable(path string) (text []byte, info fs.FileInfo, age time.Duration, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, nil, err
+	if info, err = file.Stat(); err != nil {
+		return nil, nil, 0, err
 	}
-	size := info.Size()
-	if time.Since(info.ModTime()) < stampAge {
-		info = nil
-	}
-	data := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	age = time.Since(info.ModTime())
+	data := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
 	_, err = data.ReadFrom(file)
-	return data.Bytes(), info, err
+	return data.Bytes(), info, age, err
 }
 
-// unchanged reports whether the document of a journal is seen to be the one that
-// was read: it need not be read again. While a command writes often, all that
-// changes is the journal.
+// unchanged reports whether the document is seen to be the one that was read: it
+// need not be read again. While a command writes often, all that changes is the
+// journal.
 func (cur loaded) unchanged() bool {
-	if cur.journal == "" || cur.file == nil {
+	if cur.file == nil {
 		return false
 	}
 	info, err := os.Stat(cur.path)

@@ -125,9 +125,8 @@ func TestFilesAndModes(t *testing.T) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	l := Local(dir, "1.2.3")
-	mustUpdate(t, l, bump)
-	mustUpdate(t, l, bump)
+	mustUpdate(t, Local(dir, "1.2.3"), bump)
+	mustUpdate(t, Local(dir, "1.2.3"), bump)
 	for _, name := range []string{FileName, FileName + backupSuffix} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {

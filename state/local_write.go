@@ -10,8 +10,9 @@ import (
 // write adds what changed to the journal, where there is one that is not longer
 // than the document yet, or else writes everything. The caller holds the lock.
 func (l *LocalStore) write(cur loaded, p prepared) (loaded, error) {
-	session := l.inSession()
-	if session && cur.journal != "" && cur.size < int64(cur.doc.size) && p.rec.Catalogs == nil {
+	l.backup(cur)
+	session := l.inSession() && !p.last
+	if session && cur.journal != "" && cur.size < int64(cur.doc.size) && !p.all {
 		text := line(p.encoded)
 		if l.sys.append(cur.journalPath(), cur.size, text) == nil {
 			cur.state, cur.size = p.next, cur.size+int64(len(text))
@@ -61,9 +62,16 @@ func (l *LocalStore) beginJournal(after loaded) error {
 	return l.sys.syncDir(filepath.Dir(after.path))
 }
 
-// replace puts a document in the place of what was loaded. The one before stays
-// as the backup, unless it has a journal and so is not whole by itself. The
-// directory is not synced yet.
+// backup keeps the state from before the first write of this store, which is the
+// one from before the command.
+func (l *LocalStore) backup(cur loaded) {
+	if !l.wrote.Swap(true) && cur.doc.size > 0 {
+		cur.keep(backupSuffix)
+	}
+}
+
+// replace puts a document in the place of what was loaded. The directory is not
+// synced yet.
 func (l *LocalStore) replace(cur loaded, data []byte) error {
 	temp := filepath.Join(filepath.Dir(cur.path), tempName)
 	_ = os.Remove(temp) // of a process that was killed while it wrote
@@ -71,11 +79,8 @@ func (l *LocalStore) replace(cur loaded, data []byte) error {
 		_ = os.Remove(temp)
 		return err
 	}
-	if cur.doc.size > 0 && cur.journal == "" {
-		keepBackup(cur.path, cur.path+backupSuffix)
-		if cur.version < Version {
-			keepBackup(cur.path, fmt.Sprintf("%s.v%d%s", cur.path, cur.version, backupSuffix))
-		}
+	if cur.doc.size > 0 && cur.version < Version {
+		cur.keep(fmt.Sprintf(".v%d%s", cur.version, backupSuffix))
 	}
 	err := l.sys.rename(temp, cur.path)
 	if err != nil {
@@ -84,13 +89,14 @@ func (l *LocalStore) replace(cur loaded, data []byte) error {
 	return err
 }
 
-// keepBackup lets backup name what path names now. A backup that cannot be
-// kept does not stop a write: recording what exists matters more.
-func keepBackup(path, backup string) {
+// keep keeps what was loaded under another name. One that cannot be kept
+// does not stop a write: recording what exists matters more.
+func (cur loaded) keep(suffix string) {
+	backup := cur.path + suffix
 	temp := backup + ".tmp"
 	_ = os.Remove(temp)
-	if err := os.Link(path, temp); err != nil {
-		data, err := os.ReadFile(path)
+	if cur.journal != "" || os.Link(cur.path, temp) != nil {
+		data, err := cur.document()
 		if err != nil || writeDurable(temp, data) != nil {
 			_ = os.Remove(temp)
 			return
@@ -100,6 +106,15 @@ func keepBackup(path, backup string) {
 	if rename(temp, backup) != nil {
 		_ = os.Remove(temp)
 	}
+}
+
+// document gives what was loaded as one document. One with a journal is none by
+// itself.
+func (cur loaded) document() ([]byte, error) {
+	if cur.journal != "" {
+		return Encode(cur.state)
+	}
+	return os.ReadFile(cur.path)
 }
 
 // writeDurable makes a new file of mode 0600, whatever the umask, and returns

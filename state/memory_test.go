@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // many is a state of so many runs.
@@ -121,4 +122,48 @@ func TestDocumentIsNotKept(t *testing.T) {
 		t.Errorf("of a document of %d bytes %d are kept", long, kept)
 	}
 	runtime.KeepAlive(l)
+}
+
+// TestUnchangedDocumentIsNotReadAgain: a command looks at the state often. One that
+// was replaced by another of the same size and the same old time is noticed.
+func TestUnchangedDocumentIsNotReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	mustUpdate(t, Local(dir, "1"), func(s *State) error { s.Resources = many(5000).Resources; return nil })
+	l := Local(dir, "1")
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(l.path, old, old); err != nil {
+		t.Fatal(err)
+	}
+	serial := func() uint64 {
+		s, err := l.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Serial
+	}
+	serial()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	serial()
+	runtime.ReadMemStats(&after)
+	data, err := os.ReadFile(l.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(data))/2 {
+		t.Errorf("a second look at %d bytes took %d", len(data), took)
+	}
+	next := l.path + ".next"
+	if err := os.WriteFile(next, bytes.Replace(data, []byte(`"serial": 1`), []byte(`"serial": 2`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(next, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(next, l.path); err != nil {
+		t.Fatal(err)
+	}
+	if got := serial(); got != 2 {
+		t.Errorf("serial %d after the state was replaced", got)
+	}
 }

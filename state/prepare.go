@@ -6,6 +6,8 @@ type prepared struct {
 	rec        record
 	encoded    []byte // rec
 	accepted   []*update
+	all        bool // it may alter anything, so rec has everything
+	last       bool // of its session, see Last
 }
 
 // prepare applies what could not be written before, and then the batch, to base.
@@ -17,6 +19,7 @@ func (c *core) prepare(base *State, batch []*update, m medium) (prepared, error)
 	for _, u := range batch {
 		touched, known := Touched(u.ctx)
 		sc.all = sc.all || !known
+		p.last = p.last || isLast(u.ctx)
 		for _, address := range touched {
 			sc.addresses[address] = true
 		}
@@ -27,6 +30,7 @@ func (c *core) prepare(base *State, batch []*update, m medium) (prepared, error)
 		start = base.shallow()
 		start.apply(rec)
 	}
+	p.all = sc.all
 	work, accepted := applyAll(start, sc, batch)
 	if p.accepted = accepted; len(accepted) == 0 {
 		return p, nil

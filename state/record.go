@@ -24,11 +24,13 @@ type record struct {
 // scope is what a batch may alter besides claims and spend.
 type scope struct {
 	all       bool
-	addresses map[string]bool
+	addresses map[string]bool // Overall is among them where it is named
 }
 
 func (sc *scope) add(r record) {
-	sc.all = sc.all || r.Catalogs != nil
+	if r.Catalogs != nil {
+		sc.addresses[Overall] = true
+	}
 	for address := range r.Resources {
 		sc.addresses[address] = true
 	}
@@ -79,7 +81,7 @@ func (s *State) changes(work *State, sc scope) (record, error) {
 			rec.Resources[address] = nil
 		}
 	}
-	if sc.all {
+	if sc.all || sc.addresses[Overall] {
 		rec.Catalogs, rec.Outputs = work.Catalogs, work.Outputs
 	}
 	return rec, nil

@@ -29,12 +29,20 @@ type Store interface {
 // ErrNoChange is what a change returns when there is nothing to write.
 var ErrNoChange = errors.New("no change")
 
-type touchingKey struct{}
+type (
+	touchingKey struct{}
+	lastKey     struct{}
+)
+
+// Overall is the name under which Touching has the catalogs and the outputs,
+// which are replaced and not altered in place. No address looks like it.
+const Overall = "<overall>"
 
 // Touching promises for an Update with the context that, of resources, its
 // change alters, makes and removes only those at the addresses, and that besides
 // them it alters nothing but claims and spend. A store may then copy, check and
 // write these alone. It alters them in place: what it read of others is shared.
+// Overall among the addresses adds the catalogs and outputs.
 func Touching(ctx context.Context, addresses ...string) context.Context {
 	return context.WithValue(ctx, touchingKey{}, addresses)
 }
@@ -45,6 +53,14 @@ func Touched(ctx context.Context) (addresses []string, ok bool) {
 	addresses, ok = ctx.Value(touchingKey{}).([]string)
 	return addresses, ok
 }
+
+// Last says of an Update with the context that its session probably writes
+// nothing after it, so that what lies in several files is put together at once.
+func Last(ctx context.Context) context.Context {
+	return context.WithValue(ctx, lastKey{}, true)
+}
+
+func isLast(ctx context.Context) bool { return ctx.Value(lastKey{}) != nil }
 
 // Sessions is a Store that writes less when it knows that many changes will
 // follow: until end its state may lie in more than one file, which whoever uses

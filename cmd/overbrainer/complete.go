@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -22,17 +22,14 @@ const completionWait = 2 * time.Second
 
 // complete answers a shell that asks how its command line may go on.
 func (a *app) complete(line typedLine) error {
-	words := a.following(line)
+	words := slices.DeleteFunc(a.following(line), func(word string) bool { return !line.begins(word) })
 	slices.Sort(words)
+	var answer strings.Builder // for one write
 	for _, word := range slices.Compact(words) {
-		if !line.begins(word) {
-			continue
-		}
-		if _, err := fmt.Fprintln(a.out, line.answer(word, a.environ("COMP_TYPE") != "")); err != nil {
-			return err
-		}
+		answer.WriteString(line.answer(word, a.environ("COMP_TYPE") != "") + "\n")
 	}
-	return nil
+	_, err := io.WriteString(a.out, answer.String())
+	return err
 }
 
 // following are the words that may stand where the last one is being typed.
@@ -141,9 +138,9 @@ func (a *app) candidates(command, placeholder string) []string {
 		case command == "import":
 			out = a.declared("volume", "run")
 		case strings.HasPrefix(command, "state "):
-			out = a.completionState().Addresses()
+			out = a.completeAddresses()
 		default: // -target, -replace
-			out = append(a.completionState().Addresses(), a.declared("volume", "run")...)
+			out = append(a.completeAddresses(), a.declared("volume", "run")...)
 		}
 	case "NAME=VALUE":
 		for _, name := range config.Declared(a.dir)["variable"] {
@@ -207,18 +204,33 @@ func (a *app) seenPlaces() []string {
 // completeRuns gives the addresses of runs in the state, and their IDs.
 func (a *app) completeRuns(ids bool) []string {
 	var out []string
-	st := a.completionState()
-	for _, address := range st.Addresses() {
-		r := st.Resources[address].Run
-		if r == nil {
+	for _, n := range a.completionNames() {
+		if !n.Run {
 			continue
 		}
-		out = append(out, address)
-		if run := r.CurrentRun(); ids && run != nil {
-			out = append(out, run.ID)
+		out = append(out, n.Address)
+		if ids && n.Current != "" {
+			out = append(out, n.Current)
 		}
 	}
 	return out
+}
+
+// completeAddresses gives the addresses in the state.
+func (a *app) completeAddresses() []string {
+	var out []string
+	for _, n := range a.completionNames() {
+		out = append(out, n.Address)
+	}
+	return out
+}
+
+// completionNames gives what is in the state, by the short way where there is one.
+func (a *app) completionNames() []state.Name {
+	if names, ok := a.store(0).Names(); ok {
+		return names
+	}
+	return state.NamesOf(a.completionState())
 }
 
 // completionState reads the state; an empty one where that fails or takes long.

@@ -41,6 +41,9 @@ func (e *evaluator) Run(address string, done map[string]apply.RunResult) (plan.R
 
 // Outputs gives the outputs that are known; sensitive values are marked.
 func (e *evaluator) Outputs(done map[string]apply.RunResult) (map[string]state.Output, error) {
+	if len(e.cfg.Outputs) == 0 {
+		return map[string]state.Output{}, nil
+	}
 	values, diags := e.cfg.EvalOutputs(forConfig(done))
 	out := map[string]state.Output{}
 	for name, o := range values {
@@ -57,9 +60,13 @@ func (e *evaluator) Outputs(done map[string]apply.RunResult) (map[string]state.O
 
 // Checks decides the conditions that the plan left undecided.
 func (e *evaluator) Checks(done map[string]apply.RunResult) []apply.Check {
-	open := map[string]bool{}
+	open, left := map[string]bool{}, len(e.plan.Checks) < len(e.cfg.Checks)
 	for _, c := range e.plan.Checks {
 		open[c.Name] = c.Status == "undecided"
+		left = left || open[c.Name]
+	}
+	if !left {
+		return nil // a view of a large plan is large
 	}
 	var out []apply.Check
 	for _, c := range e.cfg.EvalChecks(e.plan.View(), forConfig(done)) {

@@ -59,7 +59,7 @@ func (a *app) unlock(ctx context.Context, id string, force bool) ([]string, erro
 	}
 	if missing == nil {
 		var freed []string
-		_, err := store.Update(ctx, func(st *state.State) (err error) {
+		_, err := store.Update(state.Touching(ctx), func(st *state.State) (err error) {
 			freed, err = st.ForceUnlock(id)
 			return err
 		})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 func graphCommand(a *app) *command {
@@ -31,9 +32,10 @@ func graphCommand(a *app) *command {
 
 // dot writes the graph; the same configuration gives the same text.
 func (p *project) dot() string {
-	text := "digraph overbrainer {\n  rankdir = \"RL\";\n  node [fontname = \"sans-serif\", shape = \"box\"];\n"
-	node := func(name, shape string) { text += fmt.Sprintf("  %q [shape = %q];\n", name, shape) }
-	edge := func(from, to string) { text += fmt.Sprintf("  %q -> %q;\n", from, to) }
+	var text strings.Builder
+	text.WriteString("digraph overbrainer {\n  rankdir = \"RL\";\n  node [fontname = \"sans-serif\", shape = \"box\"];\n")
+	node := func(name, shape string) { fmt.Fprintf(&text, "  %q [shape = %q];\n", name, shape) }
+	edge := func(from, to string) { fmt.Fprintf(&text, "  %q -> %q;\n", from, to) }
 	for _, name := range slices.Sorted(maps.Keys(p.cfg.Volumes)) {
 		node(name, "cylinder")
 	}
@@ -54,5 +56,6 @@ func (p *project) dot() string {
 			edge(r.Address, d)
 		}
 	}
-	return text + "}\n"
+	text.WriteString("}\n")
+	return text.String()
 }

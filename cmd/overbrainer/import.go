@@ -148,7 +148,7 @@ func (p *project) mayImport(pod providers.Pod) error {
 
 // enter puts an entry at an address that is free.
 func (p *project) enter(ctx context.Context, address string, make func(*state.State) (*state.Resource, error)) error {
-	_, err := p.store.Update(ctx, func(st *state.State) error {
+	_, err := p.store.Update(state.Touching(ctx, address), func(st *state.State) error {
 		if _, taken := st.Resources[address]; taken {
 			return &problem{code: "address_taken", address: address, message: address + " is in the state already",
 				hint: "overbrainer state rm " + plan.ShellWord(address) + " forgets it"}

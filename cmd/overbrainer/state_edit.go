@@ -25,7 +25,7 @@ func stateMvCommand(a *app) *command {
 		run: func(ctx context.Context, args []string) error {
 			from := args[0]
 			kind, to, ok := config.Address(args[1])
-			_, err := a.store(0).Update(ctx, func(st *state.State) error {
+			_, err := a.store(0).Update(state.Touching(ctx, from, to), func(st *state.State) error {
 				r, err := entry(st, from)
 				if err != nil {
 					return err
@@ -76,7 +76,7 @@ func stateRmCommand(a *app) *command {
 		least:   1, most: -1,
 		register: func(f *flags) { f.boolean(&force, "force", "also what still holds a pod or a secret") },
 		run: func(ctx context.Context, args []string) error {
-			_, err := a.store(0).Update(ctx, func(st *state.State) error {
+			_, err := a.store(0).Update(state.Touching(ctx, args...), func(st *state.State) error {
 				for _, address := range args {
 					r, err := entry(st, address)
 					if err != nil {

@@ -112,6 +112,16 @@ func (s *projectStore) Rescued() []string {
 	return nil
 }
 
+// Names gives what is in the state without reading all of it, where that can be
+// done.
+func (s *projectStore) Names() ([]state.Name, bool) {
+	at, err := s.open()
+	if local, ok := at.(*state.LocalStore); ok && err == nil {
+		return local.Names()
+	}
+	return nil, false
+}
+
 // log records what was done with the state.
 func (s *projectStore) log(level slog.Level, what string, began time.Time, st *state.State, err error) {
 	var attrs []any

@@ -73,7 +73,7 @@ func markdownSteps(b *strings.Builder, p *plan.Plan) {
 		if starts(s.Action) {
 			max = usd(s.Cost.MaxUSD)
 		}
-		fmt.Fprintf(b, "| %s | `%s` | %s | %s | %s | %s |\n", s.Action, cell(s.Address), cell(because(s)), cell(gpu), rate, max)
+		fmt.Fprintf(b, "| %s | `%s` | %s | %s | %s | %s |\n", s.Action, cell(s.Address), cell(because(s, plan.List(s.ChangedInputs, mostChanged))), cell(gpu), rate, max)
 	}
 	if n > most {
 		fmt.Fprintf(b, "\nand %d more\n", n-most)

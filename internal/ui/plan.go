@@ -124,10 +124,8 @@ func (v planView) step(s, before *plan.Step) (alike bool) {
 		v.line(title)
 		v.line("      ", v.look.paint(color, verb(s.Action)))
 	}
-	v.field("because", clean(because(s)))
-	if len(s.ChangedInputs) > 0 {
-		v.field("changed", clean(plan.List(s.ChangedInputs, mostChanged)))
-	}
+	v.field("because", clean(because(s, fmt.Sprintf("%d inputs", len(s.ChangedInputs)))))
+	v.field("changed", changed(s, before))
 	if s.Run != nil {
 		alike = v.run(s, before)
 	}
@@ -140,13 +138,22 @@ func (v planView) step(s, before *plan.Step) (alike bool) {
 // mostChanged is how many of a run's changed inputs are named for people.
 const mostChanged = 6
 
-// because is why a step is done, with no more of its changed inputs than people
-// read: a plan of a sweep says it for each instance. JSON has all of them.
-func because(s *plan.Step) string {
+// because is why a step is done, with other words for more changed inputs than
+// people read: a plan of a sweep says it for each instance. JSON has all of them.
+func because(s *plan.Step, many string) string {
 	if len(s.ChangedInputs) <= mostChanged {
 		return s.Reason
 	}
-	return strings.Replace(s.Reason, strings.Join(s.ChangedInputs, ", "), plan.List(s.ChangedInputs, mostChanged), 1)
+	return strings.Replace(s.Reason, strings.Join(s.ChangedInputs, ", "), many, 1)
+}
+
+// changed names the inputs that changed. Those that many instances share are named
+// for the first of them.
+func changed(s, before *plan.Step) string {
+	if len(s.ChangedInputs) > mostChanged && before != nil && slices.Equal(s.ChangedInputs, before.ChangedInputs) {
+		return "as for " + clean(before.Address)
+	}
+	return clean(plan.List(s.ChangedInputs, mostChanged))
 }
 
 func verb(a plan.Action) string {

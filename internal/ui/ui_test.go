@@ -158,31 +158,41 @@ func TestPlanOfALongKeyFitsTheScreen(t *testing.T) {
 }
 
 // A sweep whose uploads changed says it for each instance: a few files are named
-// there, in text and in Markdown, and none is lost in JSON.
+// for the first one, in text, and in Markdown, and none is lost in JSON.
 func TestManyChangedFilesAreNotAllNamed(t *testing.T) {
 	var changed []string
 	for i := range 2003 {
 		changed = append(changed, fmt.Sprintf("file data/%d", i))
 	}
 	first := strings.Join(changed[:6], ", ")
-	p := &plan.Plan{Applyable: true, Steps: []*plan.Step{{
-		Address: "run.x[0]", Type: "run", Action: plan.Rerun, ChangedInputs: changed,
-		Reason: "failed before, and changed: " + strings.Join(changed, ", ") + " changed; begins without the snapshot",
-	}}}
+	p := &plan.Plan{Applyable: true}
+	for i := range 3 {
+		inputs := append([]string{"command"}[:i/2], changed...)
+		p.Steps = append(p.Steps, &plan.Step{
+			Address: fmt.Sprintf("run.x[%d]", i), Type: "run", Action: plan.Rerun, ChangedInputs: inputs,
+			Reason: "failed before, and changed: " + strings.Join(inputs, ", ") + " changed; begins without the snapshot",
+		})
+	}
 	var b bytes.Buffer
 	if err := Plan(&b, p, Look{Width: 400}); err != nil {
 		t.Fatal(err)
 	}
-	short := "failed before, and changed: " + first + " and 1997 more changed; begins without the snapshot"
-	for _, part := range []string{"because    " + short + "\n", "changed    " + first + " and 1997 more\n"} {
-		if !strings.Contains(b.String(), part) {
-			t.Errorf("no %q in\n%.2000s", part, b.String())
+	for part, times := range map[string]int{
+		"because    failed before, and changed: 2003 inputs changed; begins without the snapshot\n": 2,
+		"because    failed before, and changed: 2004 inputs changed; begins without the snapshot\n": 1,
+		"changed    " + first + " and 1997 more\n":                                                  1,
+		"changed    as for run.x[0]\n":                                                              1,
+		"changed    command, " + strings.Join(changed[:5], ", ") + " and 1998 more\n":               1,
+	} {
+		if n := strings.Count(b.String(), part); n != times {
+			t.Errorf("%d times %q in\n%.3000s", n, part, b.String())
 		}
 	}
+	short := "failed before, and changed: " + first + " and 1997 more changed; begins without the snapshot"
 	if md := Markdown(p); !strings.Contains(md, "| "+short+" |") {
 		t.Errorf("not shortened in\n%.2000s", md)
 	}
-	if data, err := json.Marshal(p); err != nil || strings.Count(string(data), "file data/2002") != 2 {
+	if data, err := json.Marshal(p); err != nil || strings.Count(string(data), "file data/2002") != 6 {
 		t.Errorf("JSON lacks what is not named: %v", err)
 	}
 }
