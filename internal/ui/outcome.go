@@ -25,7 +25,11 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		if r.Detached {
 			what = "goes on"
 		}
-		t.Add(r.Address, what, Took(r.Seconds, r.Unseen), CostOf(r), ResultsAt(r))
+		took := Took(r.Seconds, r.Unseen)
+		if r.Forgotten {
+			took = "unknown"
+		}
+		t.Add(r.Address, what, took, CostOf(r), ResultsAt(r))
 	}
 	if len(t.Rows) > 1 {
 		t.Add(inAll(o.Runs)...)
@@ -196,20 +200,20 @@ func left(in []apply.Left) []plan.Leftover {
 // OutcomeJSON is the last line of a stream of events.
 func OutcomeJSON(w io.Writer, o apply.Outcome, now time.Time, exit int) error {
 	type run struct {
-		Address   string  `json:"address"`
-		RunID     string  `json:"run_id"`
-		PodID     string  `json:"pod_id"`
-		State     string  `json:"state"`
-		Reason    string  `json:"reason"`
-		Message   string  `json:"message,omitempty"`
-		ExitCode  *int    `json:"exit_code"`
-		GPUType   string  `json:"gpu_type"`
-		CostUSD   float64 `json:"cost_usd"`
-		Seconds   float64 `json:"seconds"`
-		Dir       string  `json:"dir"`
-		Retrieved bool    `json:"retrieved"`
-		Elsewhere string  `json:"results_elsewhere,omitempty"`
-		Detached  bool    `json:"detached"`
+		Address   string   `json:"address"`
+		RunID     string   `json:"run_id"`
+		PodID     string   `json:"pod_id"`
+		State     string   `json:"state"`
+		Reason    string   `json:"reason"`
+		Message   string   `json:"message,omitempty"`
+		ExitCode  *int     `json:"exit_code"`
+		GPUType   string   `json:"gpu_type"`
+		CostUSD   *float64 `json:"cost_usd"` // null where it has left the state and nobody here knows
+		Seconds   *float64 `json:"seconds"`  // the same
+		Dir       string   `json:"dir"`
+		Retrieved bool     `json:"retrieved"`
+		Elsewhere string   `json:"results_elsewhere,omitempty"`
+		Detached  bool     `json:"detached"`
 	}
 	type skipped struct {
 		Address string `json:"address"`
@@ -239,9 +243,13 @@ func OutcomeJSON(w io.Writer, o apply.Outcome, now time.Time, exit int) error {
 		Errors: []string{},
 	}
 	for _, r := range o.Runs {
+		cost, seconds := &r.CostUSD, &r.Seconds
+		if r.Forgotten {
+			cost, seconds = nil, nil
+		}
 		doc.Runs = append(doc.Runs, run{
 			Address: r.Address, RunID: r.RunID, PodID: r.PodID, State: r.State, Reason: r.Reason, Message: r.Message,
-			ExitCode: r.ExitCode, GPUType: r.GPUType, CostUSD: r.CostUSD, Seconds: r.Seconds, Dir: r.Dir,
+			ExitCode: r.ExitCode, GPUType: r.GPUType, CostUSD: cost, Seconds: seconds, Dir: r.Dir,
 			Retrieved: r.Retrieved, Elsewhere: r.Elsewhere, Detached: r.Detached,
 		})
 	}
