@@ -87,7 +87,7 @@ func (r *runner) orLookOn(out RunOutcome) RunOutcome {
 	}
 	r.load(run)
 	r.stateLooks = 0
-	if !ends(st.Claims[r.address]) {
+	if st.ClaimedElsewhere(r.address, r.s.Who, r.s.Now()) && !ends(st.Claims[r.address]) {
 		r.phase("training", "another process took over the work on this run while this one stood still")
 	}
 	if r.s.detach && !r.beforeStart() && !run.Phase.Ended() {

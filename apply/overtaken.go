@@ -7,9 +7,13 @@ import (
 	"github.com/overbrainer/overbrainer/state"
 )
 
-// stateLooks is how often the state is looked at for one loss of a connection. After
+// stateLooks is how often the state is looked at for one loss of a connection, each
+// time for stateLook at most: a state that is away keeps nobody from its pod. After
 // them the renewal of the claim finds out, or the look for who holds it.
-const stateLooks = 8
+const (
+	stateLooks = 8
+	stateLook  = 5 * time.Second
+)
 
 // overtaken reports whether the state says that the run is not this command's to
 // follow any more: its address was taken over, or it has left the state. A pod that
@@ -27,7 +31,7 @@ func (r *runner) overtaken(ctx context.Context) bool {
 		return false
 	}
 	r.stateLooks++
-	ctx, cancel := context.WithTimeout(ctx, r.t.Call)
+	ctx, cancel := context.WithTimeout(ctx, stateLook)
 	defer cancel()
 	st, err := r.s.sharedState(ctx)
 	if err != nil {
