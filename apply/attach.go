@@ -171,7 +171,10 @@ func (r *runner) stopJob() RunOutcome {
 	if err := r.reachable("stop"); err != nil {
 		return r.unreachable(err)
 	}
-	ask := func(ctx context.Context, m Machine) error { return m.RequestSnapshot(ctx, "requested", true) }
+	ask := func(ctx context.Context, m Machine) error {
+		r.showFromNow(ctx, m)
+		return m.RequestSnapshot(ctx, "requested", true)
+	}
 	if err := r.onPod(r.t.Call, ask); err != nil {
 		return r.failed(failf("unreachable", "the job could not be asked: %v", err).at(r.address).because(err))
 	}
@@ -184,6 +187,17 @@ func (r *runner) stopJob() RunOutcome {
 		return calm(out)
 	}
 	return calm(r.running())
+}
+
+// showFromNow counts what the job's log has by now as told, where another process
+// follows the run: that one tells it, and here it is shown what comes of the order.
+func (r *runner) showFromNow(ctx context.Context, m Machine) {
+	if !r.unclaimed || r.shown > 0 {
+		return
+	}
+	if p, err := m.Poll(ctx, Offsets{Log: -1, Metrics: -1}, 0); err == nil {
+		r.shown = p.Next.Log
+	}
 }
 
 // calm is the outcome of a command whose aim was the end of the job.
@@ -206,6 +220,7 @@ func (r *runner) cancelJob() RunOutcome {
 	}
 	var p Poll
 	err := r.onPod(2*r.t.Call, func(ctx context.Context, m Machine) error {
+		r.showFromNow(ctx, m)
 		err := m.Cancel(ctx)
 		if err == nil {
 			p, err = m.Poll(ctx, Offsets{Log: -1, Metrics: -1}, 0)

@@ -121,10 +121,11 @@ func (r *runner) collectEnd() time.Time {
 	return end
 }
 
-// podEnded reports whether an error of connect says that the pod is no more.
+// podEnded reports whether an error of connect says that the pod is no more, or is
+// another process's to end: another try does not help.
 func podEnded(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && (e.Code == "pod_gone" || e.Code == "pod_stopped")
+	return errors.Is(err, errClaimLost) || errors.As(err, &e) && (e.Code == "pod_gone" || e.Code == "pod_stopped")
 }
 
 // turnedAway reports whether the pod answered and did not let us in.

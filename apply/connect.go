@@ -1,6 +1,9 @@
 package apply
 
 import (
+	"errors"
+	"time"
+
 	"github.com/overbrainer/overbrainer/providers"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -17,8 +20,10 @@ func (r *runner) connect() error {
 	pod, err := r.rented.Provider.GetPod(ctx, r.run.Pod.ID)
 	switch {
 	case providers.Is(err, providers.NotFound):
-		gone, gerr := r.goneWith(ctx, r.run.Pod.ID, r.run.Pod.CreatedAt, r.s.sleep)
+		gone, gerr := r.goneWith(ctx, r.run.Pod.ID, r.run.Pod.CreatedAt, func(d time.Duration) error { return r.whileOurs(ctx, d) })
 		switch {
+		case errors.Is(gerr, errClaimLost):
+			return gerr
 		case gone:
 			return failf("pod_gone", "pod %s is gone", r.run.Pod.ID).at(r.address).id(r.run.Pod.ID)
 		case gerr != nil:
@@ -39,7 +44,7 @@ func (r *runner) connect() error {
 	if err != nil {
 		return failf("unreachable", "pod %s cannot be reached: %v", pod.ID, err).at(r.address).id(pod.ID).because(err)
 	}
-	r.machine, r.endpoint = machine, pod.SSH
+	r.machine, r.endpoint, r.stateLooks = machine, pod.SSH, 0
 	if r.run.Pod.SSH == nil || *r.run.Pod.SSH != *stateEndpoint(pod.SSH) {
 		at := pod.SSH
 		_ = r.save(func(_ *state.State, run *state.Run) {

@@ -228,6 +228,9 @@ func (r *runner) endAttempt(attempt string, result state.AttemptResult, detail, 
 			a.Result, a.Detail = result, detail
 		}
 	})
+	if errors.Is(err, errClaimLost) {
+		return err // the pod is somebody else's to end, or to go on with
+	}
 	if derr := r.remove(reason, "client"); derr != nil {
 		return derr
 	}

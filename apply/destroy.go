@@ -305,13 +305,16 @@ func (r *runner) destroy(rules destroyRules) error {
 			return err
 		}
 	}
+	changes := !r.run.Phase.Ended() || r.mayExist()
 	var problems []error
 	if err := r.remove(string(state.Destroyed), "client"); err != nil {
 		problems = append(problems, err)
 	}
 	if !r.run.Phase.Ended() {
 		r.finish(state.Cancelled, state.Destroyed, destroyedWords)
-		r.saveResult(nil)
+	}
+	if changes {
+		r.saveResult(nil) // who followed the run reads there what it came to
 	}
 	r.tidy()
 	if len(problems) == 0 && r.run.Holds() && !r.run.Settled {

@@ -104,7 +104,7 @@ func (s *session) begin(p *plan.Plan, opt Options) error {
 			return state.ErrNoChange
 		}
 		return move(st, p.Moves, s.Who, s.Now())
-	}, ends(p.Moves)...)
+	}, movedAddresses(p.Moves)...)
 	if err != nil {
 		return unlessHeld(err)
 	}

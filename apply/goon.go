@@ -136,6 +136,9 @@ func (r *runner) goOnRunning() RunOutcome {
 
 // unreachable sorts out why a pod cannot be connected to.
 func (r *runner) unreachable(err error) RunOutcome {
+	if r.unclaimed && errors.Is(err, errClaimLost) {
+		return calm(r.observe())
+	}
 	var e *Error
 	if errors.As(err, &e) {
 		switch e.Code {

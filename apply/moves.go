@@ -7,8 +7,8 @@ import (
 	"github.com/overbrainer/overbrainer/state"
 )
 
-// ends are the addresses that moves alter.
-func ends(moves []plan.Move) []string {
+// movedAddresses are those that moves alter.
+func movedAddresses(moves []plan.Move) []string {
 	addresses := make([]string, 0, 2*len(moves))
 	for _, m := range moves {
 		addresses = append(addresses, m.From, m.To)

@@ -19,11 +19,13 @@ func (r *runner) observe() RunOutcome {
 		}
 		run := findRun(st, r.address, r.run.ID)
 		if run == nil {
-			return r.outcome()
+			return r.removed()
 		}
 		r.load(run)
 		if run.Phase.Ended() && (run.Retrieved || run.Pod == nil || run.Pod.Gone()) {
-			return r.outcome()
+			out := r.outcome()
+			r.ended(out)
+			return out
 		}
 		if !st.ClaimedElsewhere(r.address, r.s.Who, r.s.Now()) {
 			if out, taken := r.takeOver(); taken {
@@ -31,10 +33,11 @@ func (r *runner) observe() RunOutcome {
 			}
 			continue
 		}
-		follow := !followed && !r.beforeStart() && run.Pod != nil && !run.Pod.Gone()
-		if now := holding(follow, followed); now != said {
+		holder := st.Claims[r.address]
+		follow := !followed && !ends(holder) && !r.beforeStart() && run.Pod != nil && !run.Pod.Gone()
+		if phase, now := holding(holder, follow, followed); now != said {
 			said = now
-			r.phase("training", "%s", fmt.Sprintf(now, heldBy(st.Claims[r.address])))
+			r.phase(phase, "%s", now)
 		}
 		if follow {
 			if err := r.takeKey(); err != nil { // it is made with the run
@@ -60,8 +63,8 @@ func (r *runner) observe() RunOutcome {
 }
 
 // orLookOn is the outcome of work on a run, or of looking on where another process
-// took the work over: this one was stopped, or its machine slept, for longer than
-// a claim holds. What it knew of the run may be long past.
+// took the work over: to end it, or because this one was stopped, or its machine
+// slept, for longer than a claim holds. What it knew of the run may be long past.
 func (r *runner) orLookOn(out RunOutcome) RunOutcome {
 	if r == nil || !errors.Is(out.Err, errClaimLost) {
 		return out
@@ -72,31 +75,40 @@ func (r *runner) orLookOn(out RunOutcome) RunOutcome {
 	if err != nil {
 		return out
 	}
+	r.claim, r.unclaimed = nil, true
 	run := findRun(st, r.address, out.RunID)
-	if run == nil {
+	switch {
+	case run == nil && r.run != nil && r.run.ID == out.RunID:
+		return r.removed()
+	case run == nil:
 		return out
-	}
-	if r.run == nil || r.run.ID != run.ID {
+	case r.run == nil || r.run.ID != run.ID:
 		r.shown = 0
 	}
-	r.claim, r.unclaimed = nil, true
 	r.load(run)
-	r.phase("training", "another process took over the work on this run while this one stood still")
+	r.stateLooks = 0
+	if st.ClaimedElsewhere(r.address, r.s.Who, r.s.Now()) && !ends(st.Claims[r.address]) {
+		r.phase("training", "another process took over the work on this run while this one stood still")
+	}
 	if r.s.detach && !r.beforeStart() && !run.Phase.Ended() {
 		return r.detached(false)
 	}
 	return r.observe()
 }
 
-// holding says what the process does that holds a run.
-func holding(follow, followed bool) string {
+// holding says what the process does that holds a run, and the phase that it is in
+// by that.
+func holding(holder state.Claim, follow, followed bool) (phase, words string) {
+	who := heldBy(holder)
 	switch {
+	case ends(holder):
+		return "ending", who + " ends the run"
 	case follow:
-		return "another process follows the run; looking on (%s)"
+		return "training", "another process follows the run; looking on (" + who + ")"
 	case followed:
-		return "the job has ended; %s ends the run"
+		return "ending", "the job has ended; " + who + " ends the run"
 	}
-	return "the job has not started yet; %s works on that"
+	return "training", "the job has not started yet; " + who + " works on that"
 }
 
 func heldBy(c state.Claim) string {
@@ -119,9 +131,11 @@ func (r *runner) takeOver() (out RunOutcome, taken bool) {
 	if err != nil {
 		return r.failed(err), true
 	}
-	if run := findRun(st, r.address, r.run.ID); run != nil {
-		r.load(run)
+	run := findRun(st, r.address, r.run.ID)
+	if run == nil {
+		return r.removed(), true
 	}
+	r.load(run)
 	r.phase("training", "nobody else works on the run any more; this command goes on with it")
 	return r.attach(), true
 }

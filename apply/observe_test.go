@@ -111,3 +111,58 @@ func TestLooksOnUntilTheJobStarts(t *testing.T) {
 		w.clean()
 	})
 }
+
+// TestLookingOnIsToldTheEnd: whoever looks on has the end of the run as an event, once,
+// and who asks for that end beside the one who follows is shown what comes of it, not
+// what the log had before.
+func TestLookingOnIsToldTheEnd(t *testing.T) {
+	tests := []struct {
+		name   string
+		second func(*Engine, *testing.T) (Outcome, error)
+		state  state.Phase
+		before bool // lines of before are told
+	}{
+		{name: "attach", state: state.Succeeded, before: true, second: func(e *Engine, t *testing.T) (Outcome, error) {
+			return e.Attach(t.Context(), "run.train", Options{})
+		}},
+		{name: "cancel", state: state.Cancelled, second: func(e *Engine, t *testing.T) (Outcome, error) {
+			return e.Cancel(t.Context(), "run.train", Options{})
+		}},
+		{name: "stop", state: state.Stopped, second: func(e *Engine, t *testing.T) (Outcome, error) {
+			return e.Stop(t.Context(), "run.train", Options{})
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				w.job = fakeJob{length: time.Hour, snapshot: 7, log: strings.Repeat("before\n", 10) + strings.Repeat("after\n", 50), files: map[string]string{"output/checkpoint-7/w": "w"}}
+				s := spec()
+				s.Snapshot = &plan.SnapshotSpec{Path: "output/checkpoint-{step}", GraceS: 1800}
+				first := w.engine()
+				go func() { _, _ = first.Apply(t.Context(), oneRun(s), Options{}) }()
+				time.Sleep(25 * time.Minute)
+				e := w.engine()
+				e.Interrupts = nil
+				var ends []Event
+				before := false
+				e.Emit = func(e Event) {
+					switch {
+					case e.Kind == EventEnded:
+						ends = append(ends, e)
+					case e.Kind == EventLog && e.Line == "before":
+						before = true
+					}
+				}
+				if out, err := tt.second(e, t); err != nil || out.Class != OK {
+					t.Errorf("%v %+v", err, out)
+				}
+				if len(ends) != 1 || ends[0].State != string(tt.state) || ends[0].Dir == "" || ends[0].Seconds == 0 {
+					t.Errorf("the ends: %+v", ends)
+				}
+				if before != tt.before {
+					t.Errorf("what was before is told: %v", before)
+				}
+			})
+		})
+	}
+}

@@ -48,6 +48,9 @@ type RunOutcome struct {
 	// Unseen: nobody saw the end of the job. Seconds is the most that it can have
 	// taken, and CostUSD counts until the latest end that is likely.
 	Unseen bool
+	// Forgotten: it has left the state, and nothing of its end is known here. State
+	// is "removed" then; Seconds and CostUSD say nothing.
+	Forgotten bool
 	// Tail is the last lines of a failed job's log.
 	Tail []string
 	// Detached: the job goes on.

@@ -171,7 +171,7 @@ func (w *readiness) look() (done bool, err error) {
 		w.why = "the provider does not answer: " + reasonOf(err)
 		return false, nil
 	}
-	w.seen, w.missing = true, 0
+	w.seen, w.missing, r.stateLooks = true, 0, 0
 	r.sawPod(pod)
 	if pod.Status.Dead() {
 		return false, slow("it is %s", pod.Status)
@@ -198,6 +198,9 @@ func (w *readiness) look() (done bool, err error) {
 func (w *readiness) unknown() error {
 	r := w.r
 	created := r.run.Pod.CreatedAt
+	if r.overtaken(r.s.steady()) {
+		return errClaimLost
+	}
 	if r.now().Sub(created) < r.t.FreshPod {
 		w.why = "the pod is not visible yet"
 		return nil

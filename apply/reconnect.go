@@ -15,6 +15,9 @@ import (
 // nothing: only a pod that is gone, or that the provider has ended, does.
 func (f *follower) reconnect() (watched, bool) {
 	r := f.r
+	if r.overtaken(f.ctx) {
+		return watched{end: takenOver}, true
+	}
 	if w, done := f.lookAtPod(); done {
 		return w, true
 	}
@@ -26,7 +29,7 @@ func (f *follower) reconnect() (watched, bool) {
 		if !f.lost.IsZero() {
 			r.emit(Event{Kind: EventPhase, Phase: "training", Message: fmt.Sprintf("connected to the pod again after %s", r.now().Sub(f.lost).Round(time.Second))})
 		}
-		r.machine, f.lost, f.refused = machine, time.Time{}, streak{}
+		r.machine, r.stateLooks, f.lost, f.refused = machine, 0, time.Time{}, streak{}
 		return watched{}, false
 	}
 	if f.lost.IsZero() {
@@ -53,8 +56,11 @@ func (f *follower) lookAtPod() (watched, bool) {
 	pod, err := r.readPod(ctx, r.t.PodLook/2)
 	switch {
 	case providers.Is(err, providers.NotFound):
-		gone, gerr := r.goneWith(f.ctx, r.run.Pod.ID, r.run.Pod.CreatedAt, r.s.sleep)
-		if gone && gerr == nil {
+		gone, gerr := r.goneWith(f.ctx, r.run.Pod.ID, r.run.Pod.CreatedAt, func(d time.Duration) error { return r.whileOurs(f.ctx, d) })
+		switch {
+		case errors.Is(gerr, errClaimLost):
+			return watched{end: takenOver}, true
+		case gone && gerr == nil:
 			return watched{end: podGone}, true
 		}
 		return watched{}, false

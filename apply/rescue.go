@@ -74,6 +74,9 @@ func (r *runner) unrescued(err error) error {
 	if errors.As(err, &e) && (e.Code == "pod_gone" || e.Code == "pod_stopped") {
 		return nil
 	}
+	if errors.Is(err, errClaimLost) {
+		return err
+	}
 	if r.run.Phase.Ended() {
 		return failf("not_retrieved", "the results of run %s cannot be fetched, so its pod %s was not deleted, %s: %v", r.run.ID, podID(r.run), podHour(r.run.Pod), err).
 			at(r.address).id(podID(r.run)).because(err).hint("try again, or destroy with -discard-results")

@@ -42,6 +42,8 @@ type runner struct {
 	machine  Machine
 	logs     *podLog
 	lastSeen time.Time // of the pod, alive
+	// stateLooks counts the looks at the state since the pod was last reached.
+	stateLooks int
 	// unseen says until when the pod counts whose end nobody saw; "" where somebody
 	// did.
 	unseen string

@@ -44,6 +44,7 @@ type session struct {
 	// What is read of an account, by provider, and of a catalog, by scope.
 	pods     map[string]*shared[[]providers.Pod]
 	secrets  map[string]*shared[[]providers.Secret]
+	states   map[string]*shared[*state.State]
 	catalogs map[string]*shared[providers.Catalog]
 	uploads  map[*plan.Upload]weak.Pointer[uploads] // by the first of a list
 	logs     logRoom
@@ -71,7 +72,7 @@ func (e *Engine) open(ctx context.Context, operation string, lockTimeout time.Du
 		stop: make(chan struct{}), abandon: make(chan struct{}), ended: make(chan struct{}),
 		skews: map[string]time.Duration{}, skewWarned: map[string]bool{}, running: map[string]parting{},
 		looks: map[string]*looks{}, pods: map[string]*shared[[]providers.Pod]{},
-		secrets: map[string]*shared[[]providers.Secret]{}, catalogs: map[string]*shared[providers.Catalog]{},
+		secrets: map[string]*shared[[]providers.Secret]{}, states: map[string]*shared[*state.State]{}, catalogs: map[string]*shared[providers.Catalog]{},
 		uploads: map[*plan.Upload]weak.Pointer[uploads]{},
 	}
 	s.claims, s.crew = newClaimSet(s), newCrew(engine.Parallelism)

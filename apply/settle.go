@@ -130,6 +130,9 @@ func (r *runner) wrapUp(e ending) RunOutcome {
 		}
 		return r.vanished()
 	}
+	if errors.Is(err, errClaimLost) {
+		return r.failed(err)
+	}
 	if err != nil {
 		return r.notRetrieved(e, err)
 	}

@@ -87,6 +87,9 @@ func (r *runner) recordGone(by string, until time.Time, ours bool) error {
 			}
 		}
 	})
+	if !ours && errors.Is(err, errClaimLost) {
+		return err // who works on the run knows what it cost
+	}
 	text := fmt.Sprintf("pod %s is gone, it cost about %s", pod.ID, money.USD(cost))
 	if r.unseen != "" {
 		text = fmt.Sprintf("pod %s is gone and counts as about %s: nobody saw its end, %s", pod.ID, money.USD(cost), r.unseen)

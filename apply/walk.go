@@ -214,7 +214,7 @@ func (w *placement) giveUp(attempt string, result state.AttemptResult, detail, r
 // givenUp says of a pod that is not proven gone why it was to go.
 func givenUp(why string, err error) error {
 	var e *Error
-	if !errors.As(err, &e) {
+	if !errors.As(err, &e) || errors.Is(err, errClaimLost) {
 		return err
 	}
 	c := *e

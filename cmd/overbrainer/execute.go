@@ -16,6 +16,8 @@ type effects struct {
 	json        bool
 	parallelism int
 	lockTimeout time.Duration
+	// oneRun: the command works on one run, and its error is that run's.
+	oneRun bool
 }
 
 func (e *effects) register(f *flags) {
@@ -33,6 +35,9 @@ func (p *project) execute(e effects, pl *plan.Plan, work func(*apply.Engine) (ap
 	view, err := p.view(e.json, pl)
 	if err != nil {
 		return err
+	}
+	if e.oneRun && !e.json {
+		view = withoutFailures{view}
 	}
 	view = ui.Queue(view)
 	interrupts, release := a.stop.toEngine()
@@ -59,6 +64,15 @@ func (p *project) execute(e effects, pl *plan.Plan, work func(*apply.Engine) (ap
 		err = told
 	}
 	return err
+}
+
+// withoutFailures leaves out of a view what the command's error says once more.
+type withoutFailures struct{ ui.Events }
+
+func (v withoutFailures) Event(e apply.Event) {
+	if e.Kind != apply.EventFailed {
+		v.Events.Event(e)
+	}
 }
 
 // view chooses how events are shown.

@@ -25,7 +25,8 @@ type runRow struct {
 	CostUSD    float64 `json:"cost_usd"`
 	CostBasis  string  `json:"cost_basis"`
 	Seconds    float64 `json:"seconds"`
-	// EndUnseen: nobody saw the job end, and Seconds is the most that it took.
+	// EndUnseen: nobody saw the job end, or would see it. Seconds is the most that it
+	// took.
 	EndUnseen bool   `json:"end_unseen,omitempty"`
 	Dir       string `json:"dir"`
 	// Waits: it has ended and its results are still on the pod.
@@ -34,6 +35,7 @@ type runRow struct {
 	Elsewhere string `json:"results_elsewhere,omitempty"`
 	retrieved bool
 	busy      string // who else works on it
+	alone     bool   // its job was started, and nobody follows it
 	keyLost   string // where it was and what to do, once nobody here can ask the run's pod
 	// Overdue: its pod should have ended itself, and nobody looked whether it has.
 	Overdue bool `json:"overdue"`
@@ -79,7 +81,11 @@ func (a *app) showRuns(rows []runRow) error {
 			Dir: r.Dir, State: r.State, PodID: r.PodID, Retrieved: r.retrieved, Waits: r.Waits,
 			Elsewhere: r.Elsewhere, Removed: r.Elsewhere == holder().Name(), CostUSD: r.CostUSD, Unknown: r.CostBasis == unknownCost,
 		}
-		t.Add(r.Address, ui.StateWords(r.State, r.Reason, r.ExitCode), orDash(r.GPUType), ui.CostOf(out),
+		words := ui.StateWords(r.State, r.Reason, r.ExitCode)
+		if r.alone {
+			words += ", not followed"
+		}
+		t.Add(r.Address, words, orDash(r.GPUType), ui.CostOf(out),
 			ui.Took(r.Seconds, r.EndUnseen), ui.ResultsAt(out))
 	}
 	if err := t.Write(a.out, a.look(os.Stdout)); err != nil {
@@ -110,6 +116,8 @@ func (a *app) runRows(st *state.State, all bool) []runRow {
 			row := a.rowOf(address, run)
 			if row.busy = busy[run.ID]; row.busy != "" {
 				row.keyLost = "" // whoever works on it may have ended it since
+			} else if run.Phase == state.Running {
+				row.alone, row.EndUnseen = true, true
 			}
 			rows = append(rows, row)
 		}

@@ -54,8 +54,8 @@ func TestRunListSaysWhatIsKnown(t *testing.T) {
 		"run.gone":    {Phase: state.Failed, Reason: state.Lost, StartedAt: &past, EndedAt: &now, Seconds: 2649, EndUnseen: true},
 		"run.open":    {Phase: state.Failed, Reason: state.Unanswered, Attempts: []*state.Attempt{{Name: "a", Result: state.AttemptAmbiguous}}},
 		"run.again":   {Phase: state.Preparing, CostUSD: 0.25, Attempts: []*state.Attempt{{Name: "a", Result: state.AttemptSent}}},
-		"run.late":    {Phase: state.Running, Pod: pod()},
-		"run.fetched": {Phase: state.Running, Pod: pod()},
+		"run.late":    {Phase: state.Running, StartedAt: &past, Pod: pod()},
+		"run.fetched": {Phase: state.Running, StartedAt: &past, Pod: pod()},
 	} {
 		run.ID = address[4:] + "-1"
 		st.Resources[address] = &state.Resource{Run: &state.RunResource{Current: run.ID, Runs: []*state.Run{run}}}
@@ -63,10 +63,17 @@ func TestRunListSaysWhatIsKnown(t *testing.T) {
 	st.Claims["run.fetched"] = state.Claim{Operation: "apply", Who: "ann", Host: "desk", PID: 7, Expires: now.Add(time.Minute)}
 	var out, err strings.Builder
 	a := &app{dir: t.TempDir(), now: func() time.Time { return now }, out: &out, err: &err}
-	if e := a.showRuns(a.runRows(st, false)); e != nil {
+	rows := a.runRows(st, false)
+	if e := a.showRuns(rows); e != nil {
 		t.Fatal(e)
 	}
-	for _, want := range []string{`run\.failed +failed \(exit_code 3\)`, `run\.open .* unknown `, `run\.gone .* at most 44m9s`, `run\.again .* \$0\.25 or more `} {
+	for _, r := range rows {
+		if unseen := r.Address == "run.gone" || r.Address == "run.late"; r.EndUnseen != unseen {
+			t.Errorf("%s: end_unseen is %v", r.Address, r.EndUnseen)
+		}
+	}
+	for _, want := range []string{`run\.failed +failed \(exit_code 3\)`, `run\.open .* unknown `, `run\.gone .* at most 44m9s`, `run\.again .* \$0\.25 or more `,
+		`run\.late +running, not followed .* at most 3h`, `run\.fetched +running  .*  3h`} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {
 			t.Errorf("no %s in\n%s", want, out.String())
 		}

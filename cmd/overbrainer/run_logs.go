@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/overbrainer/overbrainer/apply"
 	"github.com/overbrainer/overbrainer/internal/safetext"
@@ -69,7 +67,7 @@ func runLogsCommand(a *app) *command {
 				return err
 			}
 			if view.pod {
-				return a.podLog(ctx, run, view)
+				return a.podLog(ctx, in, st, address, run, view)
 			}
 			if run.Phase == state.Running && run.Pod != nil && !run.Pod.Gone() && run.Pod.SSH != nil {
 				return a.liveLog(ctx, in, address, run, view)
@@ -219,62 +217,4 @@ func (a *app) whoHas(run *state.Run) string {
 		return run.Holder + " started it, and may have what it wrote"
 	}
 	return ""
-}
-
-// podLog prints what was kept of the pod's own log.
-func (a *app) podLog(ctx context.Context, run *state.Run, view logsView) error {
-	f, err := os.Open(a.podLogOf(run))
-	if errors.Is(err, os.ErrNotExist) {
-		return &problem{code: "no_log", id: run.ID, message: "nothing was kept here of the pod's log of run " + run.ID, hint: a.whoHas(run)}
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	var lines []string
-	ended := run.Phase.Ended()
-	read := bufio.NewReader(f)
-	for {
-		text, err := read.ReadString('\n')
-		var l struct{ TS, Source, Line string }
-		if json.Unmarshal([]byte(text), &l) == nil && (view.source == "" || l.Source == view.source) {
-			lines = append(lines, fmt.Sprintf("%s %s %s", l.TS, shortSource(l.Source), a.redactor.String(safetext.OneLine(l.Line))))
-		}
-		if err == nil {
-			continue
-		}
-		if view.tail >= 0 && len(lines) > view.tail {
-			lines = slices.Clone(lines[len(lines)-view.tail:])
-		}
-		if len(lines) > 0 {
-			fmt.Fprintln(a.out, strings.Join(lines, "\n"))
-		}
-		lines, view.tail = nil, -1
-		if !view.follow || ended {
-			return nil
-		}
-		// What was written until the end is shown by one more round.
-		if st, err := a.readState(ctx); err == nil {
-			if _, now, err := findRun(st, run.ID); err != nil || now.Phase.Ended() && (now.Pod == nil || now.Pod.Gone()) {
-				ended = true
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(500 * time.Millisecond):
-		}
-	}
-}
-
-func shortSource(s string) string {
-	switch s {
-	case "container":
-		return "ctr"
-	case "system":
-		return "sys"
-	case "overbrainer":
-		return "obr"
-	}
-	return "raw"
 }

@@ -53,7 +53,7 @@ func (a *app) liveLog(ctx context.Context, in inputs, address string, run *state
 			return nil, told
 		},
 		rest: func(from logPlace) (io.ReadCloser, bool) {
-			at := pod.latest(ctx)
+			at := pod.latest(ctx).run
 			if !at.Phase.Ended() || !at.Retrieved && at.Pod != nil && !at.Pod.Gone() {
 				return nil, false
 			}
@@ -65,7 +65,7 @@ func (a *app) liveLog(ctx context.Context, in inputs, address string, run *state
 				log.Close()
 				return nil, false
 			}
-			return log, true
+			return log, at.Retrieved && apply.Elsewhere(a.dir, at) == ""
 		},
 	}
 	defer f.close()
@@ -77,8 +77,8 @@ func (a *app) liveLog(ctx context.Context, in inputs, address string, run *state
 type logFollower struct {
 	view logsView
 	dial func(context.Context) (apply.Machine, error)
-	// rest gives the log from a place on, from here, once the run has ended
-	// without us.
+	// rest gives the log from a place on, from here, once the run has ended without
+	// us, nil before; it is whole where it was fetched, not only followed.
 	rest func(from logPlace) (io.ReadCloser, bool)
 	show func(io.Reader) error
 	say  func(string)
@@ -111,11 +111,7 @@ func (f *logFollower) run(ctx context.Context) error {
 			return err
 		}
 		f.close()
-		if log, ended := f.rest(f.shown); ended {
-			defer log.Close()
-			return f.show(log)
-		}
-		if podOver(err) {
+		if over, err := f.over(err); over {
 			return err
 		}
 		if waited == 0 {
@@ -127,6 +123,25 @@ func (f *logFollower) run(ctx context.Context) error {
 		waited += backoff
 		backoff = min(2*backoff, logWaitMax)
 	}
+}
+
+// over shows the rest of the log from here where the run has ended, and reports
+// whether that was all. Where it may lack something, the error says how the pod ended.
+func (f *logFollower) over(cut error) (bool, error) {
+	log, whole := f.rest(f.shown)
+	if log != nil {
+		defer log.Close()
+	}
+	switch {
+	case !whole && !podOver(cut):
+		return false, nil
+	case log == nil:
+		return true, cut
+	}
+	if err := f.show(log); err != nil || whole {
+		return true, err
+	}
+	return true, cut
 }
 
 // look shows what is new; done is true once nothing more will come.

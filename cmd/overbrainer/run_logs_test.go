@@ -65,6 +65,7 @@ func TestFollowedLog(t *testing.T) {
 		before string
 		parts  []string
 		gone   bool // the run ends with the first cut
+		lost   bool // and nobody fetched its log
 		want   string
 		dials  int
 		fails  bool
@@ -81,6 +82,7 @@ func TestFollowedLog(t *testing.T) {
 		{name: "the last lines of a long log, masked here", view: logsView{follow: true, tail: 1}, before: "hush-hush\n" + numbered + "hush-hush\n", parts: []string{"", "new", "cut"}, gone: true, want: "hush-hush\nnewc\nthe end\n", dials: 1, most: 1 << 20},
 		{name: "none of a long log, masked here", view: logsView{follow: true, tail: 0}, before: "hush-hush\n" + numbered, parts: []string{"", "cut"}, gone: true, want: "c\nthe end\n", dials: 1, most: 1 << 20},
 		{name: "the last lines of a long log that kept its lengths", view: logsView{follow: true, tail: 1}, before: long, parts: []string{"", "cut"}, gone: true, want: "0123456789abcde\nc\nthe end\n", dials: 1},
+		{name: "cut as the run is lost", view: logsView{follow: true, tail: -1}, parts: []string{"a\nb", "cut"}, gone: true, lost: true, want: "a\nbc\nthe end\n", fails: true, dials: 2},
 		{name: "not followed, cut", view: logsView{tail: -1}, parts: []string{"cut"}, fails: true, dials: 1},
 		{name: "the last lines", view: logsView{tail: 2}, before: "a\nb\nc\n", want: "b\nc\n", dials: 1},
 		{name: "none of them", view: logsView{tail: 0, follow: true}, before: "a\n", parts: []string{"", "b\n"}, want: "b\n", dials: 1},
@@ -94,7 +96,9 @@ func TestFollowedLog(t *testing.T) {
 			f := &logFollower{
 				view: tt.view,
 				dial: func(context.Context) (apply.Machine, error) {
-					pod.dials++
+					if pod.dials++; tt.lost && pod.dials > 1 {
+						return nil, &problem{code: podOverCode}
+					}
 					return logMachine{pod: pod}, nil
 				},
 				rest: func(from logPlace) (io.ReadCloser, bool) {
@@ -103,7 +107,10 @@ func TestFollowedLog(t *testing.T) {
 					if err := from.seek(kept, mask); err != nil {
 						t.Error(err)
 					}
-					return io.NopCloser(kept), tt.gone
+					if !tt.gone {
+						return nil, false
+					}
+					return io.NopCloser(kept), !tt.lost
 				},
 				show: func(r io.Reader) error { _, err := io.Copy(&got, r); return err },
 				say:  func(string) {},

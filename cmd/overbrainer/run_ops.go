@@ -14,7 +14,7 @@ type runOp struct {
 
 func (o runOp) command(a *app) *command {
 	var in inputs
-	var ef effects
+	ef := effects{oneRun: true}
 	return &command{
 		name: o.name, synopsis: o.synopsis, usage: "[flags] ADDR|RUN", text: o.text, example: o.example,
 		exits: []int{exitJobFailed, exitLocked, exitInterrupted},

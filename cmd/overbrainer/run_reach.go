@@ -24,6 +24,7 @@ type podFinder struct {
 	dial    func(context.Context, *state.Run) (apply.Machine, error)
 	ask     func(ctx context.Context, address, podID string) (providers.Pod, error)
 	say     func(string)
+	now     func() time.Time
 	wait    func(context.Context, time.Duration) error
 
 	stale, at *state.Endpoint // the state's address, and what the provider says in place of it
@@ -34,7 +35,7 @@ type podFinder struct {
 func (a *app) finder(st *state.State, address string, run *state.Run, open func(context.Context) (*project, error)) *podFinder {
 	looking := &project{app: a, st: st}
 	return &podFinder{
-		address: address, run: run, read: a.readState, dial: looking.dial, wait: sleepFor,
+		address: address, run: run, read: a.readState, dial: looking.dial, now: a.now, wait: sleepFor,
 		say: func(text string) { fmt.Fprintln(a.err, text) },
 		ask: func(ctx context.Context, address, podID string) (providers.Pod, error) {
 			p, err := open(ctx)
@@ -53,16 +54,25 @@ func (a *app) finder(st *state.State, address string, run *state.Run, open func(
 // reach gives a connection to the pod. A pod that is gone or stopped is a
 // *problem: another try does not help.
 func (f *podFinder) reach(ctx context.Context) (apply.Machine, error) {
-	f.refresh(ctx)
+	known := f.latest(ctx)
+	if pod := known.run.Pod; pod != nil && pod.Gone() {
+		return nil, f.over(ctx, "is gone")
+	}
+	f.takeAddress(known.run)
 	m, err := f.dial(ctx, f.run)
-	var failed *apply.DialError
-	if !errors.As(err, &failed) || ctx.Err() != nil {
+	if err == nil || ctx.Err() != nil {
 		return m, err
 	}
-	at, cannot := f.now(ctx)
+	// A key that is not here any more went with its run, as a rule.
+	at, cannot := f.whereNow(ctx)
+	var failed *apply.DialError
 	switch {
 	case at == nil:
 		return nil, cannot
+	case known.left && cannot != nil:
+		return nil, f.over(ctx, "does not answer, and "+cannot.Error())
+	case !errors.As(err, &failed):
+		return nil, err
 	case cannot != nil:
 		return nil, fmt.Errorf("%w; %w", err, cannot)
 	case *at == *f.run.Pod.SSH:
@@ -76,19 +86,26 @@ func (f *podFinder) reach(ctx context.Context) (apply.Machine, error) {
 	return f.dial(ctx, f.run)
 }
 
-// latest is the run as the state knows it by now.
-func (f *podFinder) latest(ctx context.Context) *state.Run {
-	if st, err := f.read(ctx); err == nil {
-		if _, run := st.FindRun(f.run.ID); run != nil {
-			return run
-		}
-	}
-	return f.run
+// known is what the state says of a run by now.
+type known struct {
+	run  *state.Run // as it was known before, where it left the state or that cannot be read
+	left bool
+	busy string // who else works on it
 }
 
-// refresh takes the pod's address from the state, which may know another since.
-func (f *podFinder) refresh(ctx context.Context) {
-	run := f.latest(ctx)
+func (f *podFinder) latest(ctx context.Context) known {
+	st, err := f.read(ctx)
+	if err != nil {
+		return known{run: f.run}
+	}
+	if _, run := st.FindRun(f.run.ID); run != nil {
+		return known{run: run, busy: plan.OthersWork(st, holder(), f.now())[run.ID]}
+	}
+	return known{run: f.run, left: true}
+}
+
+// takeAddress takes the pod's address from the state, which may know another since.
+func (f *podFinder) takeAddress(run *state.Run) {
 	if run.Pod == nil || run.Pod.SSH == nil {
 		return
 	}
@@ -98,9 +115,9 @@ func (f *podFinder) refresh(ctx context.Context) {
 	f.run = run
 }
 
-// now asks the provider where the pod is. at is nil, and the error a *problem,
+// whereNow asks the provider where the pod is. at is nil, and the error a *problem,
 // where it is nowhere.
-func (f *podFinder) now(ctx context.Context) (at *state.Endpoint, err error) {
+func (f *podFinder) whereNow(ctx context.Context) (at *state.Endpoint, err error) {
 	const looks = 2 // a container that restarts may look dead for a moment
 	for look := 1; ; look++ {
 		pod, err := f.ask(ctx, f.address, f.run.Pod.ID)
@@ -128,14 +145,21 @@ func (f *podFinder) now(ctx context.Context) (at *state.Endpoint, err error) {
 
 // over says how a pod ended, and what the state knows of its run.
 func (f *podFinder) over(ctx context.Context, how string) error {
-	run := f.latest(ctx)
+	known := f.latest(ctx)
+	run := known.run
 	p := &problem{code: podOverCode, address: f.address, id: run.ID}
-	p.message = fmt.Sprintf("pod %s of %s %s; the state says %s", f.run.Pod.ID, f.address, how, ui.StateWords(string(run.Phase), string(run.Reason), run.ExitCode))
-	if !run.Phase.Ended() {
-		p.hint = "overbrainer run attach " + plan.ShellWord(f.address) + " ends the run and tells what is left of it"
-	} else if run.Message != "" {
+	says := "the state says " + ui.StateWords(string(run.Phase), string(run.Reason), run.ExitCode)
+	switch {
+	case known.left:
+		says = "another process removed the run from the state"
+	case run.Phase.Ended():
 		p.hint = run.Message
+	case known.busy != "":
+		p.hint = known.busy
+	default:
+		p.hint = "overbrainer run attach " + plan.ShellWord(f.address) + " ends the run and tells what is left of it"
 	}
+	p.message = fmt.Sprintf("pod %s of %s %s; %s", f.run.Pod.ID, f.address, how, says)
 	return p
 }
 

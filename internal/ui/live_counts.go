@@ -53,8 +53,11 @@ func (c *counts) take(e apply.Event) {
 	if c.ended == nil {
 		c.ended, c.spent = map[string]string{}, map[string]spending{}
 	}
-	if e.RunID != "" && e.SpentUSD > 0 {
+	switch {
+	case e.RunID != "" && e.SpentUSD > 0:
 		c.spent[e.RunID] = spendingOf(e)
+	case e.Kind == apply.EventEnded: // and what it cost is not known here
+		c.spent[e.RunID] = spending{usd: c.spent[e.RunID].by(e.Time)}
 	}
 	switch {
 	case e.Kind == apply.EventEnded && e.State == "succeeded", leftState(e):

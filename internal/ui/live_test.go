@@ -92,6 +92,28 @@ func TestUnseenEndInWords(t *testing.T) {
 	}
 }
 
+// TestForgottenEndInWords: of a run that another process took out of the state, and
+// of which nothing is known, time and cost are unknown, never zero.
+func TestForgottenEndInWords(t *testing.T) {
+	run := apply.RunOutcome{Address: "run.a", State: "removed", Forgotten: true, Unknown: true, Class: apply.Failure}
+	out := apply.Outcome{Runs: []apply.RunOutcome{run}}
+	var b bytes.Buffer
+	if err := Outcome(&b, out, Look{Width: 80}); err != nil || !strings.Contains(b.String(), "run.a  removed  unknown  unknown") {
+		t.Errorf("%v %q", err, b.String())
+	}
+	b.Reset()
+	if err := OutcomeJSON(&b, out, time.Time{}, 1); err != nil || !strings.Contains(b.String(), `"cost_usd":null,"seconds":null`) {
+		t.Errorf("%v %q", err, b.String())
+	}
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	var c counts
+	c.take(apply.Event{Time: at, Kind: apply.EventPhase, Address: "run.a", RunID: "a", SpentUSD: 1, RateUSD: 6})
+	c.take(apply.Event{Time: at.Add(10 * time.Minute), Kind: apply.EventEnded, Address: "run.a", RunID: "a", State: "removed"})
+	if got := c.spent["a"].by(at.Add(time.Hour)); got != 2 {
+		t.Errorf("it counts as $%g: it is reckoned on", got)
+	}
+}
+
 // TestLiveRowsOf80Columns: where one line is too narrow for everything, the money
 // stays on the first one, and the curve, what is left of a transfer, and the reason
 // of a wait with its end have lines below.

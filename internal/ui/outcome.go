@@ -24,7 +24,11 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		if r.Detached {
 			what = "goes on"
 		}
-		t.Add(r.Address, what, Took(r.Seconds, r.Unseen), CostOf(r), ResultsAt(r))
+		took := Took(r.Seconds, r.Unseen)
+		if r.Forgotten {
+			took = "unknown"
+		}
+		t.Add(r.Address, what, took, CostOf(r), ResultsAt(r))
 	}
 	if len(t.Rows) > 1 {
 		t.Add(inAll(o.Runs)...)

@@ -20,7 +20,7 @@ func OutcomeJSON(w io.Writer, o apply.Outcome, now time.Time, exit int) error {
 		Message  string `json:"message,omitempty"`
 		ExitCode *int   `json:"exit_code"`
 		GPUType  string `json:"gpu_type"`
-		// Null where there is no run: none was begun.
+		// Null where no run was begun, or it has left the state and nobody here knows.
 		CostUSD   *float64 `json:"cost_usd"`
 		CostBasis string   `json:"cost_basis,omitempty"`
 		Seconds   *float64 `json:"seconds"`
@@ -63,7 +63,7 @@ func OutcomeJSON(w io.Writer, o apply.Outcome, now time.Time, exit int) error {
 			ExitCode: r.ExitCode, GPUType: r.GPUType, EndUnseen: r.Unseen, Dir: r.Dir,
 			Retrieved: r.Retrieved, Elsewhere: r.Elsewhere, Detached: r.Detached,
 		}
-		if r.RunID != "" {
+		if r.RunID != "" && !r.Forgotten {
 			one.CostUSD, one.Seconds, one.CostBasis = &r.CostUSD, &r.Seconds, "estimated"
 		}
 		if r.Unknown {
