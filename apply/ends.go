@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/overbrainer/overbrainer/internal/money"
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -118,6 +119,7 @@ func (r *runner) awaiting(why error) RunOutcome {
 	if out.Class == OK {
 		out.Class = Failure
 	}
+	r.stays("pod", resultsOnIt, "overbrainer apply -target="+plan.ShellWord(r.address))
 	grace := r.t.Seconds(r.run.Bounds.RetrieveGrace)
 	if e := r.run.EndedAt; e != nil {
 		r.s.say(fmt.Sprintf("pod %s waits until %s for the results of %s, %s; overbrainer apply goes on with them", r.run.Pod.ID, e.Add(grace).Local().Format(clock), r.address, podHour(r.run.Pod)))
@@ -154,6 +156,10 @@ func (r *runner) detached(interrupted bool) RunOutcome {
 	if interrupted {
 		out.Class = Interrupt
 	}
-	r.emit(Event{Kind: EventDetached, Message: text})
+	e := Event{Kind: EventDetached, Message: text}
+	if out.Waits {
+		e.State = out.State
+	}
+	r.emit(e)
 	return out
 }
