@@ -31,10 +31,10 @@ type runRow struct {
 	// Waits: it has ended and its results are still on the pod.
 	Waits bool `json:"results_on_pod"`
 	// Elsewhere: who fetched them, where they are not in Dir here.
-	Elsewhere string `json:"results_elsewhere,omitempty"`
-	retrieved bool
-	busy      string // who else works on it
-	keyLost   string // where it was and what to do, once nobody here can ask the run's pod
+	Elsewhere  string `json:"results_elsewhere,omitempty"`
+	retrieved  bool
+	busy       string // who else works on it
+	keyLost    string // where it was and what to do, once nobody here can ask the run's pod
 	unattended string // why somebody should work on its pod, where nobody does
 	hour       string // what that bills
 	// Overdue: its pod should have ended itself, and nobody looked whether it has.
