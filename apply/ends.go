@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -77,11 +76,12 @@ func (r *runner) jobEndBefore(podEnd time.Time) time.Time {
 	return podEnd
 }
 
-// savedWords says what of the run is here.
+// savedWords says what of the run is here. Its cost and its directory stand beside it
+// wherever its end is told: what many runs say alike differs in nothing.
 func (r *runner) savedWords() string {
 	text := "; nothing of its log is here"
 	if log, err := os.Stat(filepath.Join(r.dir(), jobLog)); err == nil && log.Size() > 0 {
-		text = fmt.Sprintf("; its log and metrics until then are in %s", r.run.Dir)
+		text = "; its log and metrics until then are in its directory"
 	}
 	if s := r.run.Snapshot; s != nil && s.Local {
 		text += fmt.Sprintf(", and the checkpoint of step %d", s.Step)
@@ -92,11 +92,10 @@ func (r *runner) savedWords() string {
 	if r.fetchedEarly {
 		text += ", with what it had written until shortly before"
 	}
-	cost := money.USD(r.run.SpentUSD(r.now()))
 	if r.unseen != "" {
-		return text + fmt.Sprintf("; it counts as about %s: nobody saw the end of its pod, %s", cost, r.unseen)
+		text += "; nobody saw the end of its pod, " + r.unseen
 	}
-	return text + "; it cost about " + cost
+	return text
 }
 
 // notRetrieved leaves an ended job's pod for its grace.

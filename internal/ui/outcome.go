@@ -34,14 +34,19 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 	}
 	var messages Alike
 	for _, r := range o.Runs {
-		messages.Add(r.Address, endMessage(r))
+		messages.Add(r.Address, generic(endMessage(r), r.PodID, r.RunID))
 	}
 	told := map[string]bool{"": true}
 	for _, r := range o.Runs {
-		if text := endMessage(r); !told[text] {
+		own := endMessage(r)
+		if text := generic(own, r.PodID, r.RunID); !told[text] {
 			told[text] = true
+			names := messages.Names(text)
+			if messages.One(text) {
+				text = own
+			}
 			p.line()
-			for _, line := range Wrap(messages.Names(text)+": "+text, look.Columns()) {
+			for _, line := range Wrap(names+": "+text, look.Columns()) {
 				p.line(line)
 			}
 		}

@@ -67,3 +67,28 @@ func TestOutcomeJSONTellsWhatBills(t *testing.T) {
 		}
 	}
 }
+
+// TestOutcomeTellsAlikeOnce: texts that differ in nothing but names are one.
+func TestOutcomeTellsAlikeOnce(t *testing.T) {
+	var o apply.Outcome
+	for _, name := range []string{"a", "b", "c"} {
+		o.Runs = append(o.Runs, apply.RunOutcome{
+			Address: "run." + name, RunID: name + "-1", PodID: "pod" + name, State: "failed", Reason: "lost",
+			Message: "run." + name + ": pod pod" + name + " is gone and nobody here deleted it; what came is in runs/" + name + "-1",
+		})
+	}
+	say := func() string {
+		var b strings.Builder
+		if err := Outcome(&b, o, Look{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	if got := say(); strings.Count(got, "nobody") != 1 || !strings.Contains(got, "\nrun.a, run.b, run.c: its pod is gone and nobody here deleted it; what came is in its directory\n") {
+		t.Error(got)
+	}
+	o.Runs = o.Runs[:1]
+	if got := say(); !strings.Contains(got, "\nrun.a: pod poda is gone and nobody here deleted it; what came is in runs/a-1\n") {
+		t.Error(got)
+	}
+}
