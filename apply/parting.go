@@ -119,6 +119,16 @@ func (r *runner) leave() string {
 	return text
 }
 
+// noteGone notes that nothing bills any more of what was said of a run.
+func (r *runner) noteGone() {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	if p, ok := r.s.running[r.address]; ok {
+		p.text, p.hourUSD, p.run.CostUSD, p.run.Detached = "", 0, round4(r.run.CostUSD), false
+		r.s.running[r.address] = p
+	}
+}
+
 func (s *session) forgetRunning(address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +155,7 @@ func goingOn(running map[string]parting, which func(parting) bool) []Left {
 	var out []Left
 	for _, address := range sortedKeys(running) {
 		p := running[address]
-		if !which(p) {
+		if !which(p) || p.text == "" {
 			continue
 		}
 		l := Left{Kind: "pod", Address: address, RunID: p.run.RunID, ID: p.podID, RateUSD: p.hourUSD, Free: p.free, Until: p.end, Fix: p.fix, Note: notes[p.how]}

@@ -113,6 +113,31 @@ func TestLeftWhileItIsDeleted(t *testing.T) {
 	})
 }
 
+// TestGoneIsNotLeft: of what destroy was at when it was ended at once, that is told which
+// bills, and not what was gone by then.
+func TestGoneIsNotLeft(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		specs := map[string]*plan.RunSpec{"run.a": spec(), "run.b": spec()}
+		w.job.hang = true
+		w.apply(planOf(plan.Run, specs), Options{Detach: true})
+		deletions := 0
+		w.mem.Fail(providertest.Fault{Op: "DeletePod", Times: 2, Do: func() {
+			if deletions++; deletions == 2 {
+				w.interrupts <- struct{}{}
+				w.interrupts <- struct{}{}
+				time.Sleep(time.Minute)
+			}
+		}})
+		e := w.engine()
+		e.Parallelism = 1
+		out, err := e.Destroy(t.Context(), nil, DestroyOptions{})
+		if err != nil || len(out.GoesOn) != 1 || len(out.Messages) != 1 || !strings.Contains(out.Messages[0], "pod "+out.GoesOn[0].ID+" is being deleted") {
+			t.Errorf("%v %+v", err, out)
+		}
+		time.Sleep(time.Hour)
+	})
+}
+
 // TestLeftWithResults: a run that has ended and whose results wait is not one that goes
 // on, whether the command ends in order or at once.
 func TestLeftWithResults(t *testing.T) {

@@ -36,6 +36,7 @@ type session struct {
 	skews      map[string]time.Duration
 	skewWarned map[string]bool
 	outcome    Outcome
+	removed    []*state.Run // by destroy, as they were last
 	done       map[string]RunResult
 	// atStart is the state before the steps of a plan; nil where there is none.
 	atStart *state.State

@@ -84,6 +84,7 @@ func (r *runner) recordGone(by string, until time.Time, ours bool) error {
 			}
 		}
 	})
+	r.noteGone()
 	text := fmt.Sprintf("pod %s is gone, it cost about %s", pod.ID, money.USD(cost))
 	if r.unseen != "" {
 		text = fmt.Sprintf("pod %s is gone and counts as about %s: nobody saw its end, %s", pod.ID, money.USD(cost), r.unseen)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/ui"
 	"github.com/overbrainer/overbrainer/providers"
 )
 
@@ -37,7 +38,7 @@ func (p *patient) wait(ctx context.Context, d time.Duration) error {
 	now := time.Now()
 	if d > 2*p.told || now.Sub(p.until) > sameWait {
 		p.told = d
-		p.tell(fmt.Sprintf("The API of provider %s asks to wait %s; trying again then, for %s at most.", p.name, d.Round(time.Second), maxAsked))
+		p.tell(fmt.Sprintf("The API of provider %s asks to wait %s; trying again then, for %s at most.", p.name, ui.Span(d), ui.Span(maxAsked)))
 	}
 	if until := now.Add(d); until.After(p.until) {
 		p.until = until
