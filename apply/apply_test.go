@@ -367,6 +367,9 @@ func TestDestroy(t *testing.T) {
 			if err != nil || out.Class != OK {
 				t.Fatalf("%v %+v", err, out)
 			}
+			if len(out.Messages) != 1 || !strings.HasPrefix(out.Messages[0], "1 run is removed, which had cost about $0.0") {
+				t.Errorf("%q", out.Messages)
+			}
 			w.clean()
 			if st, _ := w.store.Read(t.Context()); len(st.Resources) != 0 {
 				t.Errorf("resources left: %v", st.Resources)

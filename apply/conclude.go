@@ -138,12 +138,12 @@ func (s *session) forgetAddress(address string) error {
 		return nil
 	}, address)
 	if err == nil {
-		s.removed(address)
+		s.tellRemoved(address)
 	}
 	return unlessHeld(err)
 }
 
-func (s *session) removed(address string) {
+func (s *session) tellRemoved(address string) {
 	s.emit(Event{Kind: EventRemoved, Address: address, Phase: "done", Message: "nothing of it is left; it leaves the state"})
 }
 

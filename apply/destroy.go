@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -120,8 +122,9 @@ func (s *session) forgetIdle(addresses []string) []string {
 		return addresses
 	}
 	var gone, others []string
+	var ended []*state.Run
 	_, err := s.updateOnly(func(st *state.State) error {
-		gone, others = nil, nil
+		gone, others, ended = nil, nil, nil
 		for _, address := range addresses {
 			res := st.Resources[address]
 			_, claimed := st.Claims[address]
@@ -130,7 +133,7 @@ func (s *session) forgetIdle(addresses []string) []string {
 			case claimed || res.Run == nil || anyHolds(res.Run):
 				others = append(others, address)
 			default:
-				gone = append(gone, address)
+				gone, ended = append(gone, address), append(ended, res.Run.Runs...)
 				st.Prune(address)
 				delete(st.Resources, address)
 			}
@@ -144,8 +147,9 @@ func (s *session) forgetIdle(addresses []string) []string {
 		return addresses
 	}
 	for _, address := range gone {
-		s.removed(address)
+		s.tellRemoved(address)
 	}
+	s.noteRemoved(ended)
 	return others
 }
 
@@ -157,6 +161,7 @@ func (s *session) destroyed(wanted func(address string) bool) Outcome {
 	} else {
 		s.leftAfterDestroy(st, wanted)
 	}
+	s.sayRemoved()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.outcome.Interrupted = s.outcome.Interrupted || s.interrupted()
@@ -255,15 +260,51 @@ func (s *session) destroyAddress(address string, rules destroyRules) error {
 		return nil
 	}
 	var problems []error
+	var ended []*state.Run
 	for _, run := range res.Run.Runs {
-		if err := s.destroyRun(address, res.Provider, run, c, rules); err != nil {
+		run, err := s.destroyRun(address, res.Provider, run, c, rules)
+		if err != nil {
 			problems = append(problems, err)
 		}
+		ended = append(ended, run)
 	}
 	if len(problems) > 0 {
 		return join(problems)
 	}
-	return s.forgetAddress(address)
+	if err := s.forgetAddress(address); err != nil {
+		return err
+	}
+	s.noteRemoved(ended)
+	return nil
+}
+
+func (s *session) noteRemoved(ended []*state.Run) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.removed = append(s.removed, ended...)
+}
+
+// sayRemoved says at the end how many runs were removed and what they had cost.
+func (s *session) sayRemoved() {
+	s.mu.Lock()
+	removed := s.removed
+	s.mu.Unlock()
+	if len(removed) == 0 {
+		return
+	}
+	var costs []float64
+	more := ""
+	for _, run := range removed {
+		costs = append(costs, run.CostUSD)
+		if run.Unanswered() {
+			more = " or more"
+		}
+	}
+	runs := "1 run is"
+	if len(removed) > 1 {
+		runs = fmt.Sprintf("%d runs are", len(removed))
+	}
+	s.say(fmt.Sprintf("%s removed, which had cost about %s%s", runs, strings.TrimPrefix(money.Sum(costs...), "about "), more))
 }
 
 // join keeps the class of a single error.
@@ -274,19 +315,21 @@ func join(errs []error) error {
 	return errors.Join(errs...)
 }
 
-func (s *session) destroyRun(address, provider string, run *state.Run, c *claim, rules destroyRules) error {
+// destroyRun ends everything of a run, and gives the run as it then is.
+func (s *session) destroyRun(address, provider string, run *state.Run, c *claim, rules destroyRules) (*state.Run, error) {
 	if !run.Holds() {
-		return nil
+		return run, nil
 	}
 	r, err := s.runner(address, provider, nil, c)
 	if err != nil {
-		return err
+		return run, err
 	}
 	r.load(run)
 	if run.Job.PreventDestroy && !run.Phase.Ended() {
-		return failf("prevent_destroy", "run %s has prevent_destroy set", run.ID).at(address)
+		return run, failf("prevent_destroy", "run %s has prevent_destroy set", run.ID).at(address)
 	}
-	return r.destroy(rules)
+	err = r.destroy(rules)
+	return r.run, err
 }
 
 const destroyedWords = "destroyed by the user"

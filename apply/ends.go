@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/overbrainer/overbrainer/internal/money"
+	"github.com/overbrainer/overbrainer/plan"
 	"github.com/overbrainer/overbrainer/state"
 )
 
@@ -76,11 +76,12 @@ func (r *runner) jobEndBefore(podEnd time.Time) time.Time {
 	return podEnd
 }
 
-// savedWords says what of the run is here.
+// savedWords says what of the run is here. Its cost and its directory stand beside it
+// wherever its end is told: what many runs say alike differs in nothing.
 func (r *runner) savedWords() string {
 	text := "; nothing of its log is here"
 	if log, err := os.Stat(filepath.Join(r.dir(), jobLog)); err == nil && log.Size() > 0 {
-		text = fmt.Sprintf("; its log and metrics until then are in %s", r.run.Dir)
+		text = "; its log and metrics until then are in its directory"
 	}
 	if s := r.run.Snapshot; s != nil && s.Local {
 		text += fmt.Sprintf(", and the checkpoint of step %d", s.Step)
@@ -91,11 +92,10 @@ func (r *runner) savedWords() string {
 	if r.fetchedEarly {
 		text += ", with what it had written until shortly before"
 	}
-	cost := money.USD(r.run.SpentUSD(r.now()))
 	if r.unseen != "" {
-		return text + fmt.Sprintf("; it counts as about %s: nobody saw the end of its pod, %s", cost, r.unseen)
+		text += "; nobody saw the end of its pod, " + r.unseen
 	}
-	return text + "; it cost about " + cost
+	return text
 }
 
 // notRetrieved leaves an ended job's pod for its grace.
@@ -118,6 +118,7 @@ func (r *runner) awaiting(why error) RunOutcome {
 	if out.Class == OK {
 		out.Class = Failure
 	}
+	r.stays("pod", resultsOnIt, "overbrainer apply -target="+plan.ShellWord(r.address))
 	grace := r.t.Seconds(r.run.Bounds.RetrieveGrace)
 	if e := r.run.EndedAt; e != nil {
 		r.s.say(fmt.Sprintf("pod %s waits until %s for the results of %s, %s; overbrainer apply goes on with them", r.run.Pod.ID, e.Add(grace).Local().Format(clock), r.address, podHour(r.run.Pod)))
@@ -154,6 +155,10 @@ func (r *runner) detached(interrupted bool) RunOutcome {
 	if interrupted {
 		out.Class = Interrupt
 	}
-	r.emit(Event{Kind: EventDetached, Message: text})
+	e := Event{Kind: EventDetached, Message: text}
+	if out.Waits {
+		e.State = out.State
+	}
+	r.emit(e)
 	return out
 }

@@ -32,13 +32,18 @@ type Event struct {
 	GPUType, DataCenter string
 	// Line of the job's log (EventLog).
 	Line string
-	// State and Reason of an ended run, ExitCode of its job (EventEnded).
+	// State and Reason of an ended run, ExitCode of its job (EventEnded); State also of
+	// one whose results wait (EventDetached), or StateNotBegun (EventFailed,
+	// EventSkipped).
 	State, Reason string
 	ExitCode      *int
 	Dir           string
 	Seconds       float64
 	Unseen        bool // the job's end, see RunOutcome
 }
+
+// StateNotBegun says that no run came of a step.
+const StateNotBegun = "not begun"
 
 // EventKind is the sort of an Event.
 type EventKind string

@@ -183,11 +183,11 @@ func (g *graph) skip(n *node, because string) {
 	g.s.mu.Lock()
 	g.s.outcome.Skipped = append(g.s.outcome.Skipped, Skipped{Address: n.step.Address, Because: because})
 	g.s.mu.Unlock()
-	text := "skipped, because " + because + " failed"
+	e := Event{Kind: EventSkipped, Address: n.step.Address, Message: "skipped, because " + because + " failed"}
 	if because == TheInterrupt {
-		text = "not begun before " + because
+		e.State, e.Message = StateNotBegun, "not begun before "+because
 	}
-	g.s.emit(Event{Kind: EventSkipped, Address: n.step.Address, Message: text})
+	g.s.emit(e)
 }
 
 func (g *graph) wait(n *node, for_ string) {
@@ -197,7 +197,7 @@ func (g *graph) wait(n *node, for_ string) {
 	g.s.mu.Lock()
 	g.s.outcome.Waiting = append(g.s.outcome.Waiting, Skipped{Address: n.step.Address, Because: for_})
 	g.s.mu.Unlock()
-	g.s.emit(Event{Kind: EventSkipped, Address: n.step.Address, Message: "not begun: it waits for " + for_})
+	g.s.emit(Event{Kind: EventSkipped, Address: n.step.Address, State: StateNotBegun, Message: "not begun: it waits for " + for_})
 }
 
 // perform executes one step.

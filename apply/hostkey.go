@@ -113,7 +113,7 @@ func (r *runner) dropSecrets() error {
 		if err != nil && first == nil {
 			first = err
 		}
-		r.emit(Event{Kind: EventRemoved, Message: "account secret " + ref.Name + " removed"})
+		r.emit(Event{Kind: EventRemoved, Message: "removed account secret " + ref.Name})
 	}
 	return first
 }

@@ -76,7 +76,9 @@ func (s *session) abandoned() Outcome {
 			out.Runs = append(out.Runs, s.running[address].suddenly(s.Now()))
 		}
 	}
-	out.Messages = append(out.Messages, partings(s.running, func(parting) bool { return true })...)
+	all := func(parting) bool { return true }
+	out.Messages = append(out.Messages, partings(s.running, all)...)
+	out.GoesOn = append(goingOn(s.running, all), out.GoesOn...)
 	return out
 }
 

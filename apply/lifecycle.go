@@ -93,7 +93,7 @@ func (s *session) notBegun(address string, err error) RunOutcome {
 	if errors.As(err, &e) && e.Address == "" {
 		e.Address = address
 	}
-	s.emit(Event{Kind: EventFailed, Address: address, Message: err.Error()})
+	s.emit(Event{Kind: EventFailed, Address: address, State: StateNotBegun, Message: err.Error()})
 	out := RunOutcome{Address: address}
 	if ClassOf(err) == Held { // it goes on all the same
 		out = s.asNoted(address)
@@ -192,7 +192,7 @@ func (r *runner) ready() RunOutcome {
 
 // running follows a job that runs.
 func (r *runner) running() RunOutcome {
-	r.noteRunning(jobRuns, rateOf(r.run.Pod), r.whereItRuns())
+	r.noteOnPod()
 	if r.run.Bounds.KeepPodS < 0 {
 		r.warnf("the pod stays after the job's end %s, %s", r.keptWords(), podHour(r.run.Pod))
 	}

@@ -151,7 +151,7 @@ func (s *session) sweepHostKeysOf(provider string, pods []providers.Pod) error {
 			first = err
 		}
 		if err == nil {
-			s.emit(Event{Kind: EventRemoved, RunID: id, Message: "account secret " + secret.Name + " of a run that is over removed"})
+			s.emit(Event{Kind: EventRemoved, RunID: id, Message: "removed, of a run that is over, account secret " + secret.Name})
 		}
 	}
 	return first

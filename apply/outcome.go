@@ -3,6 +3,7 @@ package apply
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/overbrainer/overbrainer/state"
 )
@@ -18,6 +19,8 @@ type Outcome struct {
 	Errors []error
 	// Left is what exists still although it should not.
 	Left []Left
+	// GoesOn are the pods that bill on without this command, as the messages tell.
+	GoesOn []Left
 	// Checks decided after the runs have ended.
 	Checks  []Check
 	Outputs map[string]state.Output
@@ -80,9 +83,12 @@ type Left struct {
 	RunID   string
 	ID      string
 	RateUSD float64 // an hour; 0 = not known
+	Free    bool    // it costs nothing
 	Monthly float64 // USD a month, for a volume
-	Fix     string  // the command that ends it
-	Note    string
+	// Until is when it has ended itself at the latest; zero: not known, or never.
+	Until time.Time
+	Fix   string // the command that ends it
+	Note  string
 	// Held: another process works on it. That is why it is still there, and no
 	// failure of its own.
 	Held bool
@@ -94,6 +100,7 @@ func (o Outcome) clone() Outcome {
 	o.Waiting = slices.Clone(o.Waiting)
 	o.Errors = slices.Clone(o.Errors)
 	o.Left = slices.Clone(o.Left)
+	o.GoesOn = slices.Clone(o.GoesOn)
 	o.Messages = slices.Clone(o.Messages)
 	o.Outputs = maps.Clone(o.Outputs)
 	return o

@@ -485,7 +485,7 @@ func TestWaitForStockInVain(t *testing.T) {
 				t.Errorf("%s is named %d times: %s", o.GPUType, n, text)
 			}
 		}
-		if strings.Contains(text, "set wait_for_stock") || !strings.Contains(text, "raise wait_for_stock, which is 2h0m0s") {
+		if strings.Contains(text, "set wait_for_stock") || !strings.Contains(text, "raise wait_for_stock, which is 2h") {
 			t.Error(text)
 		}
 		var asked, still int

@@ -37,6 +37,7 @@ type session struct {
 	skews      map[string]time.Duration
 	skewWarned map[string]bool
 	outcome    Outcome
+	removed    []*state.Run // by destroy, as they were last
 	done       map[string]RunResult
 	// running are the runs that would go on, or do, when the command ends.
 	running map[string]parting

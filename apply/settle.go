@@ -109,6 +109,9 @@ func (r *runner) noteEnding(e ending, p Poll) {
 			}
 		}
 	})
+	if r.run.Pod != nil {
+		r.noteOnPod() // the command may end suddenly before the results are here
+	}
 }
 
 // wrapUp fetches the results of an ended job, verifies them and ends its pod.
@@ -191,6 +194,7 @@ func (r *runner) keepPod(seconds int) RunOutcome {
 	}
 	text += fmt.Sprintf("; overbrainer run ssh %s, overbrainer pod rm %s", plan.ShellWord(r.address), r.run.ID)
 	r.emit(Event{Kind: EventKept, Message: text})
+	r.stays("kept", "it is kept", "overbrainer pod rm "+r.run.ID)
 	r.s.say(text)
 	r.closeMachine()
 	r.stopLogs()

@@ -22,7 +22,7 @@ func (r *runner) remove(reason, by string) error {
 	if pod == nil || pod.Gone() {
 		return nil
 	}
-	r.noteRunning(podGoes, pod.HourUSD(), fmt.Sprintf("%s: pod %s is being deleted (%s) and bills %s until that is proven; overbrainer apply or destroy goes on with it", r.address, pod.ID, reason, podHour(pod)))
+	r.noteRunning(podGoes, pod.HourUSD(), fmt.Sprintf("%s: pod %s is being deleted (%s) and bills %s until that is proven; %s; overbrainer apply or destroy goes on with it", r.address, pod.ID, reason, podHour(pod), r.byItselfWords()))
 	r.emit(Event{Kind: EventDeleting, Phase: "ending", Message: fmt.Sprintf("deleting pod %s (%s)", pod.ID, reason)})
 	at := r.now()
 	saved := r.save(func(_ *state.State, run *state.Run) {
@@ -90,6 +90,7 @@ func (r *runner) recordGone(by string, until time.Time, ours bool) error {
 	if !ours && errors.Is(err, errClaimLost) {
 		return err // who works on the run knows what it cost
 	}
+	r.noteGone()
 	text := fmt.Sprintf("pod %s is gone, it cost about %s", pod.ID, money.USD(cost))
 	if r.unseen != "" {
 		text = fmt.Sprintf("pod %s is gone and counts as about %s: nobody saw its end, %s", pod.ID, money.USD(cost), r.unseen)

@@ -90,6 +90,9 @@ func (r *runner) outcome() RunOutcome {
 		CostUSD: round4(r.run.SpentUSD(r.now())), Seconds: r.seconds(), Retrieved: run.Retrieved, Waits: run.Waits(), Class: classOfRun(run),
 		Elsewhere: Elsewhere(r.s.Project, run),
 	}
+	if pod := run.Pod; out.PodID == "" && pod != nil { // the run has one once its job was started
+		out.PodID, out.GPUType = pod.ID, pod.GPUType
+	}
 	out.Unknown, out.Unseen = run.Unanswered(), run.EndUnseen
 	out.Removed = out.Elsewhere == r.s.Who.Name()
 	if run.Phase == state.Failed {

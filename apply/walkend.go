@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/plan"
@@ -91,7 +90,7 @@ func (w *placement) exhausted() error {
 // patience says what a target does to wait for stock, or to wait longer.
 func (w *placement) patience() string {
 	if s := w.r.spec.Target.WaitForStockS; s > 0 {
-		return fmt.Sprintf("raise wait_for_stock, which is %s", time.Duration(s)*time.Second)
+		return fmt.Sprintf("raise wait_for_stock, which is %s", spanWords(s))
 	}
 	return "set wait_for_stock"
 }

@@ -151,7 +151,7 @@ func (a *app) tellWaiting(provider string) (done func()) {
 		return func() {}
 	}
 	t := time.AfterFunc(muteLimit, func() {
-		a.waits.Do(func() { fmt.Fprintf(a.err, "Waiting for an answer of provider %s ...\n", provider) })
+		a.waits.Do(func() { a.say("Waiting for an answer of provider " + provider + " ...") })
 	})
 	return func() { t.Stop() }
 }
@@ -162,9 +162,12 @@ func (a *app) tellWait(text string) {
 	if emit := a.events.Load(); emit != nil {
 		(*emit)(apply.Event{Time: a.now(), Kind: apply.EventWaiting, Message: text})
 	} else if !a.json {
-		fmt.Fprintln(a.err, text)
+		a.say(text)
 	}
 }
+
+// say tells a person something while a command works, broken at words on a terminal.
+func (a *app) say(text string) { _ = ui.Say(a.err, text, a.errLook()) }
 
 // muteLimit is how long a command may say nothing while it waits.
 const muteLimit = 4 * time.Second

@@ -175,7 +175,7 @@ func (p *problem) detail(o apply.Outcome) {
 			p.message = about(r.Address, r.Err.Error())
 		case r.Message != "":
 			p.message = about(r.Address, r.Message)
-		case r.Reason != "":
+		case r.Reason != "" && o.Class != apply.Interrupt:
 			p.message = r.Address + ": " + r.State + ", " + r.Reason
 		}
 		return

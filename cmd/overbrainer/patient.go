@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/overbrainer/overbrainer/internal/ui"
 	"github.com/overbrainer/overbrainer/providers"
 )
 
@@ -63,11 +64,11 @@ func (p *patient) note(d time.Duration) {
 		return
 	}
 	p.told = d
-	asks := fmt.Sprintf("asks to wait %s", d.Round(time.Second))
+	asks := "asks to wait " + ui.Span(d)
 	if p.waited > d {
-		asks += fmt.Sprintf(" more, %s in all", p.waited.Round(time.Second))
+		asks += fmt.Sprintf(" more, %s in all", ui.Span(p.waited))
 	}
-	p.tell(fmt.Sprintf("The API of provider %s %s; trying again then, for %s at most.", p.name, asks, maxAsked))
+	p.tell(fmt.Sprintf("The API of provider %s %s; trying again then, for %s at most.", p.name, asks, ui.Span(maxAsked)))
 }
 
 // patiently looks until the API lets it.

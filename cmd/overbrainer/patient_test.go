@@ -41,7 +41,7 @@ func TestLooksWaitWhereTheAPIAsksTo(t *testing.T) {
 	}{
 		{name: "no limit", took: 0},
 		{name: "a minute", limited: time.Minute, asks: 7 * time.Second, took: 63 * time.Second, said: 1, words: "runpod asks to wait 7s"},
-		{name: "a hundred at once", limited: time.Minute, asks: time.Minute, took: time.Minute, said: 1, words: "runpod asks to wait 1m0s", alsoWaited: 99},
+		{name: "a hundred at once", limited: time.Minute, asks: time.Minute, took: time.Minute, said: 1, words: "runpod asks to wait 1m; trying again then, for 10m at most.", alsoWaited: 99},
 		{name: "it does not say for how long", limited: 4 * time.Second, took: 5 * time.Second, said: 1},
 		{name: "a short one", limited: 3 * time.Second, asks: 4 * time.Second, took: 4 * time.Second},
 		{name: "short ones in a row", limited: 30 * time.Second, asks: 2 * time.Second, took: 30 * time.Second, said: 1, words: "runpod asks to wait 2s more, 6s in all;"},

@@ -73,7 +73,7 @@ func podGPUsCommand(a *app) *command {
 			if want.cloud != "" {
 				q.Cloud = providers.Cloud(want.cloud)
 			}
-			catalog, err := acc.provider.Catalog(ctx, q)
+			catalog, err := acc.catalog(ctx, acc.name, q)
 			if err != nil {
 				return err
 			}

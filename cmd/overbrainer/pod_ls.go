@@ -140,6 +140,20 @@ func stillThere(ctx context.Context, acc *account, rows []podRow) []podRow {
 	})
 }
 
+// unattended says of the pod of a run, on which nobody works, why somebody should:
+// no job runs on it. "" where that is not so.
+func unattended(run *state.Run) string {
+	switch pod := run.Pod; {
+	case pod == nil || pod.Gone():
+		return ""
+	case pod.State == state.PodDeleting:
+		return "its deletion has begun and nobody goes on with it"
+	case run.Phase == state.Preparing && pod.State != state.PodLaunching:
+		return "no job runs on it yet and nobody goes on with it"
+	}
+	return ""
+}
+
 // judge says what a pod is to this project's state. What somebody else works on,
 // who, is theirs to end.
 func judge(row *podRow, p providers.Pod, st *state.State, who string) {
@@ -175,6 +189,8 @@ func judge(row *podRow, p providers.Pod, st *state.State, who string) {
 		set("awaiting_retrieval", "its results wait to be collected", false, "overbrainer apply")
 	case !run.Phase.Ended() && p.Status.Dead():
 		set("stopped", "apply ends its run", false, "overbrainer apply")
+	case !run.Phase.Ended() && unattended(run) != "" && who == "":
+		set("unattended", unattended(run), true, "overbrainer destroy -target="+plan.ShellWord(address))
 	case !run.Phase.Ended():
 		set("in_progress", string(run.Phase), false, "")
 	default:

@@ -45,12 +45,16 @@ func TestPodsThatOthersWorkOn(t *testing.T) {
 	mem.Fail(providertest.Fault{Op: "ListPods", Do: func() {
 		change(func(st *state.State) {
 			run(st, "new", state.Preparing, &state.Pod{ID: "new", State: state.PodProvisioning})
+			run(st, "going", state.Preparing, &state.Pod{ID: "going", State: state.PodDeleting})
 			run(st, "fetched", state.Succeeded, &state.Pod{ID: "fetched", State: state.PodRunning})
-			if _, _, err := st.Claim([]string{"run.fetched"}, "attach", state.ClaimHolder{Who: "root", Host: "elsewhere.invalid", PID: 12}, time.Now()); err != nil {
+			run(st, "fresh", state.Preparing, &state.Pod{ID: "fresh", State: state.PodProvisioning})
+			if _, _, err := st.Claim([]string{"run.fetched", "run.new"}, "attach", state.ClaimHolder{Who: "root", Host: "elsewhere.invalid", PID: 12}, time.Now()); err != nil {
 				t.Error(err)
 			}
 		})
 		add("new", "new")
+		add("going", "going")
+		add("fresh", "fresh")
 		add("fetched", "fetched")
 		add("ends", "ended")
 	}})
@@ -72,6 +76,8 @@ func TestPodsThatOthersWorkOn(t *testing.T) {
 	}
 	want := []string{
 		"fetched: ended, succeeded, not deleted; root@elsewhere.invalid works on it (attach, pid 12) | ",
+		"fresh: unattended, no job runs on it yet and nobody goes on with it | overbrainer destroy -target=run.fresh !",
+		"going: unattended, its deletion has begun and nobody goes on with it | overbrainer destroy -target=run.going !",
 		"unknown: not_in_runs, no such run here; pod rm -force deletes it | overbrainer pod rm lost -force !",
 		"new: in_progress, preparing | ",
 		"left: ended, succeeded, not deleted | overbrainer pod rm old !",

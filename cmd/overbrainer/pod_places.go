@@ -36,7 +36,9 @@ func (l listing) command(a *app) *command {
 				return err
 			}
 			defer acc.close()
+			answered := a.tellWaiting(acc.name)
 			rows, table, err := l.read(ctx, acc)
+			answered()
 			if err != nil {
 				return err
 			}

@@ -32,11 +32,13 @@ type runRow struct {
 	// Waits: it has ended and its results are still on the pod.
 	Waits bool `json:"results_on_pod"`
 	// Elsewhere: who fetched them, where they are not in Dir here.
-	Elsewhere string `json:"results_elsewhere,omitempty"`
-	retrieved bool
-	busy      string // who else works on it
-	alone     bool   // its job was started, and nobody follows it
-	keyLost   string // where it was and what to do, once nobody here can ask the run's pod
+	Elsewhere  string `json:"results_elsewhere,omitempty"`
+	retrieved  bool
+	busy       string // who else works on it
+	alone      bool   // its job was started, and nobody follows it
+	keyLost    string // where it was and what to do, once nobody here can ask the run's pod
+	unattended string // why somebody should work on its pod, where nobody does
+	hour       string // what that bills
 	// Overdue: its pod should have ended itself, and nobody looked whether it has.
 	Overdue bool `json:"overdue"`
 }
@@ -90,6 +92,15 @@ func (a *app) showRuns(rows []runRow) error {
 	}
 	if err := t.Write(a.out, a.look(os.Stdout)); err != nil {
 		return err
+	}
+	var left ui.Alike
+	for _, r := range rows {
+		if r.unattended != "" && r.busy == "" {
+			left.Add(r.Address+" (pod "+r.PodID+")", fmt.Sprintf("%s; it may bill %s; overbrainer apply or destroy goes on", r.unattended, r.hour))
+		}
+	}
+	for _, text := range left.Texts {
+		fmt.Fprintf(a.err, "%s: %s\n", left.Names(text), text)
 	}
 	for _, r := range rows {
 		if r.keyLost != "" {
@@ -150,6 +161,7 @@ func (a *app) rowOf(address string, run *state.Run) runRow {
 		t := apply.Production().Scaled(p.Speed)
 		end, bounded := apply.LastEnd(run, t)
 		row.Overdue = bounded && now.After(end.Add(t.GuardInterval))
+		row.unattended, row.hour = unattended(run), apply.HourWords(p)
 	}
 	row.CostUSD = math.Round(row.CostUSD*1e6) / 1e6
 	return row

@@ -54,13 +54,17 @@ func TestRunListSaysWhatIsKnown(t *testing.T) {
 		"run.gone":    {Phase: state.Failed, Reason: state.Lost, StartedAt: &past, EndedAt: &now, Seconds: 2649, EndUnseen: true},
 		"run.open":    {Phase: state.Failed, Reason: state.Unanswered, Attempts: []*state.Attempt{{Name: "a", Result: state.AttemptAmbiguous}}},
 		"run.again":   {Phase: state.Preparing, CostUSD: 0.25, Attempts: []*state.Attempt{{Name: "a", Result: state.AttemptSent}}},
+		"run.going":   {Phase: state.Preparing, Pod: &state.Pod{ID: "p2", State: state.PodDeleting, RateUSD: 0.5, CreatedAt: now}},
+		"run.held":    {Phase: state.Preparing, Pod: &state.Pod{ID: "p3", State: state.PodDeleting, RateUSD: 0.5, CreatedAt: now}},
 		"run.late":    {Phase: state.Running, StartedAt: &past, Pod: pod()},
 		"run.fetched": {Phase: state.Running, StartedAt: &past, Pod: pod()},
 	} {
 		run.ID = address[4:] + "-1"
 		st.Resources[address] = &state.Resource{Run: &state.RunResource{Current: run.ID, Runs: []*state.Run{run}}}
 	}
-	st.Claims["run.fetched"] = state.Claim{Operation: "apply", Who: "ann", Host: "desk", PID: 7, Expires: now.Add(time.Minute)}
+	for _, address := range []string{"run.fetched", "run.held"} {
+		st.Claims[address] = state.Claim{Operation: "apply", Who: "ann", Host: "desk", PID: 7, Expires: now.Add(time.Minute)}
+	}
 	var out, err strings.Builder
 	a := &app{dir: t.TempDir(), now: func() time.Time { return now }, out: &out, err: &err}
 	rows := a.runRows(st, false)
@@ -79,6 +83,7 @@ func TestRunListSaysWhatIsKnown(t *testing.T) {
 		}
 	}
 	if text := err.String(); !strings.Contains(text, "run attach late-1 looks") || strings.Contains(text, "run attach fetched-1") ||
+		!strings.Contains(text, "run.going (pod p2): its deletion has begun and nobody goes on with it; it may bill at $0.50 an hour; overbrainer apply or destroy goes on\n") || strings.Contains(text, "run.held") ||
 		!strings.Contains(text, "run.fetched: pod p1 is past the last of its bounds; ann@desk works on it (apply, pid 7)") {
 		t.Error(text)
 	}

@@ -16,10 +16,44 @@ func USD(v float64) string {
 		return "$0.00"
 	case v < 0:
 		return "-" + USD(-v)
-	case v <= 0.0099:
-		return "$" + strconv.FormatFloat(math.Ceil(v*10000-1e-6)/10000, 'f', 4, 64)
 	}
-	return "$" + strconv.FormatFloat(math.Ceil(v*100-1e-6)/100, 'f', 2, 64)
+	return format(up(v, places(v)), places(v))
+}
+
+// mostExact is up to what amounts are written to a hundredth of a cent.
+const mostExact = 0.0099
+
+func places(v float64) int {
+	if v <= mostExact {
+		return 4
+	}
+	return 2
+}
+
+// up rounds up to so many decimal places.
+func up(v float64, places int) float64 {
+	unit := math.Pow10(places)
+	return max(0, math.Ceil(v*unit-1e-6)) / unit
+}
+
+func format(v float64, places int) string { return "$" + strconv.FormatFloat(v, 'f', places, 64) }
+
+// Sum writes the sum of amounts, as exactly as the most exact of them is written;
+// "about" where the amounts as they are written add up to something else, each being
+// rounded up.
+func Sum(amounts ...float64) string {
+	sum, shown, exact := 0.0, 0.0, 2
+	for _, v := range amounts {
+		if v != 0 {
+			exact = max(exact, places(v))
+			shown += up(v, places(v))
+		}
+		sum += v
+	}
+	if sum = up(sum, exact); math.Abs(sum-shown) > 1e-6 {
+		return "about " + format(sum, exact)
+	}
+	return format(sum, exact)
 }
 
 // Rate is a price an hour as it is shown and reckoned with: rounded up to a

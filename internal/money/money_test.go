@@ -23,3 +23,24 @@ func TestAmountsAreNeverShownSmallerThanTheyAre(t *testing.T) {
 		}
 	}
 }
+
+// What a reader adds up from the amounts as they are written is the sum, or it is
+// told as about so much.
+func TestSumsHold(t *testing.T) {
+	for _, c := range []struct {
+		want    string
+		amounts []float64
+	}{
+		{"$0.00", nil},
+		{"$0.00", []float64{0, 0}},
+		{"$0.0210", []float64{0.0035, 0.0035, 0.0035, 0.0035, 0.0035, 0.0035}},
+		{"$0.2535", []float64{0.25, 0.0035}},
+		{"about $0.2546", []float64{0.2511, 0.0035}},
+		{"$3.00", []float64{1.5, 1.5}},
+		{"about $0.64", []float64{0.211, 0.211, 0.211}},
+	} {
+		if got := Sum(c.amounts...); got != c.want {
+			t.Errorf("%v: %s, want %s", c.amounts, got, c.want)
+		}
+	}
+}

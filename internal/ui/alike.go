@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"strings"
+
 	"github.com/overbrainer/overbrainer/apply"
 	"github.com/overbrainer/overbrainer/plan"
 )
@@ -30,7 +32,7 @@ func (a *Alike) One(text string) bool { return len(a.names[text]) == 1 }
 // Names names those of whom a text is said.
 func (a *Alike) Names(text string) string { return clean(plan.List(a.names[text], 3)) }
 
-// echoes are the long messages that were told, with the address of which they were
+// echoes are the long messages that were told, without names, with the address of which they were
 // told first.
 type echoes map[string]string
 
@@ -38,7 +40,7 @@ type echoes map[string]string
 // nothing is to be had, each of a hundred runs says so at length.
 func (told echoes) shorten(e *apply.Event) {
 	const long, beginning = 120, 60
-	text := ownWords(*e)
+	text := generic(ownWords(*e), e.PodID, e.RunID)
 	if e.Address == "" || e.Kind == apply.EventDetached || width(text) <= long {
 		return
 	}
@@ -46,6 +48,19 @@ func (told echoes) shorten(e *apply.Event) {
 	case !known:
 		told[text] = e.Address
 	case first != e.Address:
-		e.Message = cut(text, beginning) + " (as " + first + ")"
+		e.Message = cut(ownWords(*e), beginning) + " (as " + first + ")"
 	}
+}
+
+// generic is a text without the names of the run that says it: that of its pod, of
+// itself and of its directory.
+func generic(text, podID, runID string) string {
+	var names []string
+	if podID != "" {
+		names = append(names, "pod "+podID, "its pod", podID, "its pod")
+	}
+	if runID != "" {
+		names = append(names, "runs/"+runID, "its directory", "run "+runID, "its run", runID, "ID")
+	}
+	return strings.NewReplacer(names...).Replace(text)
 }

@@ -52,11 +52,14 @@ func TestSoldOutInManyRuns(t *testing.T) {
 func TestEchoes(t *testing.T) {
 	told := echoes{}
 	say := func(address, text string) string {
-		e := apply.Event{Kind: apply.EventWarning, Address: address, Message: text}
+		e := apply.Event{Kind: apply.EventWarning, Address: address, Message: text, PodID: "p-" + address, RunID: "r-" + address}
 		told.shorten(&e)
 		return e.Message
 	}
+	const undeleted = "the deletion of pod p-%s is refused or not answered so far; it is tried again, and the pod bills at $0.25 an hour until it is gone (run r-%[1]s)"
 	for _, test := range []struct{ address, text, want string }{
+		{"run.a", fmt.Sprintf(undeleted, "run.a"), fmt.Sprintf(undeleted, "run.a")},
+		{"run.b", fmt.Sprintf(undeleted, "run.b"), "the deletion of pod p-run.b is refused or not answered so f… (as run.a)"},
 		{"run.a", "no more", "no more"},
 		{"run.b", "no more", "no more"},
 		{"run.a", soldOut, soldOut},

@@ -56,6 +56,14 @@ func (p *printer) below(look Look, text string) {
 	}
 }
 
+// Say tells a person a line of text, broken at words where a terminal is too narrow
+// for it.
+func Say(w io.Writer, text string, look Look) error {
+	p := &printer{w: w}
+	p.told(look, "", "", text)
+	return p.err
+}
+
 // JSONLine writes v as one line.
 func JSONLine(w io.Writer, v any) error {
 	e := json.NewEncoder(w)

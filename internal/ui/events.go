@@ -144,9 +144,15 @@ func prefix(e apply.Event) string {
 func sentence(e apply.Event) string {
 	m := ownWords(e)
 	switch e.Kind {
-	case apply.EventDetached: // all of it is told at the end
-		first, _, _ := strings.Cut(m, "\n")
-		return clean(first)
+	case apply.EventDetached: // the rest is told at the end, once
+		text := "is left running"
+		if e.State != "" {
+			text = "is left with its results"
+		}
+		if e.PodID != "" {
+			text += " on pod " + clean(e.PodID)
+		}
+		return text
 	case apply.EventWarning:
 		return "warning: " + m
 	case apply.EventFailed:
@@ -171,9 +177,6 @@ func sentence(e apply.Event) string {
 // ownWords is an event's message without the address, which stands before it.
 func ownWords(e apply.Event) string {
 	text := clean(e.Message)
-	if e.Kind == apply.EventDetached {
-		text = e.Message // of several lines
-	}
 	if e.Address == "" {
 		return text
 	}

@@ -44,6 +44,7 @@ type row struct {
 	done, total    int64
 	rate           float64
 	note           string
+	several        several
 	lastStep       int64
 	changed        time.Time // when its phase did, or trouble began
 	trouble        bool

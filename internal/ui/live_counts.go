@@ -19,14 +19,14 @@ const few = 5
 // is how it ended, of which the first two are always told.
 var (
 	phases = []string{"waiting", "placing", "booting", "uploading", "starting", "training", "evaluating", "finalizing", "retrieving", "ending"}
-	ends   = []string{"done", "failed", "skipped", "left running"}
+	ends   = []string{"done", "failed", "stopped", "cancelled", interrupted, "skipped", waiting, "left running"}
 )
 
 // counts are the runs of an execution.
 type counts struct {
 	planned  int                 // how many there are to be
 	unpriced bool                // what they have cost is not told: not all of them tell it
-	ended    map[string]string   // one of ends, by address
+	ended    map[string]string   // one of ends, or not begun, by address
 	spent    map[string]spending // by run ID
 }
 
@@ -60,12 +60,18 @@ func (c *counts) take(e apply.Event) {
 		c.spent[e.RunID] = spending{usd: c.spent[e.RunID].by(e.Time)}
 	}
 	switch {
-	case e.Kind == apply.EventEnded && e.State == "succeeded", leftState(e):
+	case e.Kind == apply.EventEnded && e.State == succeeded, leftState(e):
 		c.ended[e.Address] = "done"
-	case e.Kind == apply.EventEnded, e.Kind == apply.EventFailed:
+	case e.Kind == apply.EventEnded:
+		c.ended[e.Address] = endOf(e.State, e.Reason)
+	case e.State == apply.StateNotBegun:
+		c.ended[e.Address] = e.State
+	case e.Kind == apply.EventFailed:
 		c.ended[e.Address] = "failed"
 	case e.Kind == apply.EventSkipped:
 		c.ended[e.Address] = "skipped"
+	case e.Kind == apply.EventDetached && e.State != "":
+		c.ended[e.Address] = waiting
 	case e.Kind == apply.EventDetached:
 		c.ended[e.Address] = "left running"
 	case e.Kind == apply.EventPhase: // another run of the address
@@ -94,8 +100,8 @@ func (c *counts) text(rows map[string]*row, now time.Time) string {
 		in[how]++
 	}
 	total := max(c.planned, going+len(c.ended))
-	in["not begun"] = total - going - len(c.ended)
-	order := slices.Concat([]string{"not begun"}, phases, ends)
+	in[apply.StateNotBegun] += total - going - len(c.ended)
+	order := slices.Concat([]string{apply.StateNotBegun}, phases, ends)
 	for _, other := range slices.Sorted(maps.Keys(in)) {
 		if !slices.Contains(order, other) {
 			order = slices.Insert(order, 1+len(phases), other)

@@ -156,3 +156,26 @@ func TestLiveShowsTroubleFirst(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestCountsTellHowRunsEnded: what was interrupted, cancelled or never begun has not
+// failed, and what has ended does not go on.
+func TestCountsTellHowRunsEnded(t *testing.T) {
+	c := counts{planned: 8, unpriced: true}
+	for i, e := range []apply.Event{
+		{Kind: apply.EventEnded, State: "succeeded"},
+		{Kind: apply.EventEnded, State: "failed", Reason: "exit_code"},
+		{Kind: apply.EventEnded, State: "failed", Reason: "interrupted"},
+		{Kind: apply.EventEnded, State: "cancelled", Reason: "user_cancelled"},
+		{Kind: apply.EventFailed, State: apply.StateNotBegun},
+		{Kind: apply.EventSkipped, State: apply.StateNotBegun},
+		{Kind: apply.EventDetached, State: "succeeded"},
+		{Kind: apply.EventDetached},
+	} {
+		e.Address = fmt.Sprintf("run.x[%d]", i)
+		c.take(e)
+	}
+	const want = "8 runs: 2 not begun, 1 done, 1 failed, 1 cancelled, 1 interrupted, 1 waiting with results, 1 left running"
+	if got := c.text(nil, time.Time{}); got != want {
+		t.Errorf("%q", got)
+	}
+}

@@ -88,7 +88,7 @@ func (v *live) screen(now time.Time) []drawing {
 		r := v.rows[address]
 		one, fits := v.line(r, now)
 		rows, short = append(rows, r), append(short, one)
-		if fits {
+		if !r.grown(!fits, v.room()) {
 			whole = append(whole, one)
 		} else {
 			whole = append(whole, v.lines(r, now)...)
@@ -170,6 +170,22 @@ func (v *live) lines(r *row, now time.Time) []drawing {
 		lines = append(lines, drawing{text: indent + cut(line, room)})
 	}
 	return lines
+}
+
+// grown reports whether a row takes several lines: once its text was too long for one
+// it goes on doing so, in as many columns, until its phase changes. What comes and goes
+// in it would else move all rows below it again and again.
+func (r *row) grown(tooLong bool, room int) bool {
+	if tooLong {
+		r.several = several{room, r.phase}
+	}
+	return r.several == several{room, r.phase}
+}
+
+// several is when a row takes several lines: in how many columns, in which phase.
+type several struct {
+	room  int
+	phase string
 }
 
 // begins is what every line of a row begins with.

@@ -304,3 +304,28 @@ func TestLiveRowsOfManyRuns(t *testing.T) {
 		}
 	}
 }
+
+// TestLiveRowsKeepTheirLines: a row whose text came to be too long for one line keeps
+// the second one when it is shorter again, until its phase or the screen changes.
+func TestLiveRowsKeepTheirLines(t *testing.T) {
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	v := &live{look: Look{Width: 60, Height: 24}, rows: map[string]*row{}, told: echoes{}}
+	lines := func(note string) int {
+		v.keep(apply.Event{Time: at, Kind: apply.EventWaiting, Address: "run.a", Phase: "training", Message: note})
+		return len(v.screen(at))
+	}
+	const short, long = "so", "something is waited for that takes a line of its own"
+	if got := []int{lines(short), lines(long), lines(short)}; !slices.Equal(got, []int{1, 2, 2}) {
+		t.Errorf("%d lines", got)
+	}
+	v.look.Width = 100
+	if n := lines(short); n != 1 {
+		t.Errorf("%d lines on a wider screen", n)
+	}
+	v.look.Width = 60
+	lines(long)
+	v.keep(apply.Event{Time: at, Kind: apply.EventPhase, Address: "run.a", Phase: "retrieving"})
+	if n := len(v.screen(at)); n != 1 {
+		t.Errorf("%d lines of another phase", n)
+	}
+}

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/overbrainer/overbrainer/apply"
 	"github.com/overbrainer/overbrainer/internal/money"
 	"github.com/overbrainer/overbrainer/internal/safetext"
 	"github.com/overbrainer/overbrainer/plan"
+	"github.com/overbrainer/overbrainer/state"
 )
 
 // Outcome tells a person what executing a plan came to. Errors are told by
@@ -20,15 +22,11 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 		if r.State == "" && r.Err != nil {
 			continue // never begun: the error tells it
 		}
-		what := StateWords(r.State, r.Reason, r.ExitCode)
-		if r.Detached {
-			what = "goes on"
-		}
 		took := Took(r.Seconds, r.Unseen)
 		if r.Forgotten {
 			took = "unknown"
 		}
-		t.Add(r.Address, what, took, CostOf(r), ResultsAt(r))
+		t.Add(r.Address, standing(r), took, CostOf(r), ResultsAt(r))
 	}
 	if len(t.Rows) > 1 {
 		t.Add(inAll(o.Runs)...)
@@ -39,14 +37,19 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 	}
 	var messages Alike
 	for _, r := range o.Runs {
-		messages.Add(r.Address, endMessage(r))
+		messages.Add(r.Address, generic(endMessage(r), r.PodID, r.RunID))
 	}
 	told := map[string]bool{"": true}
 	for _, r := range o.Runs {
-		if text := endMessage(r); !told[text] {
+		own := endMessage(r)
+		if text := generic(own, r.PodID, r.RunID); !told[text] {
 			told[text] = true
+			names := messages.Names(text)
+			if messages.One(text) {
+				text = own
+			}
 			p.line()
-			for _, line := range Wrap(messages.Names(text)+": "+text, look.Columns()) {
+			for _, line := range Wrap(names+": "+text, look.Columns()) {
 				p.line(line)
 			}
 		}
@@ -84,31 +87,63 @@ func Outcome(w io.Writer, o apply.Outcome, look Look) error {
 	return p.err
 }
 
+// standing is how a run stands when the command ends.
+func standing(r apply.RunOutcome) string {
+	switch text := StateWords(r.State, r.Reason, r.ExitCode); {
+	case r.Waits:
+		return text + ", results wait"
+	case r.Detached && r.State == string(state.Preparing):
+		return "no job yet"
+	case r.Detached:
+		return "goes on"
+	default:
+		return text
+	}
+}
+
 // inAll is the last line of the table of several runs: how many ended in which state,
 // and what they cost.
 func inAll(runs []apply.RunOutcome) []string {
 	var states []string
+	var costs []float64
 	count := map[string]int{}
-	var sum apply.RunOutcome
+	unknown := false
 	for _, r := range runs {
-		state := r.State
+		how := endOf(r.State, r.Reason)
 		switch {
-		case state == "" && r.Err != nil:
-			continue
-		case r.Detached:
-			state = "go on"
+		case r.State == "" && r.Err != nil:
+			how = apply.StateNotBegun
+		case r.Detached && !r.Waits:
+			how = strings.Replace(standing(r), "goes on", "go on", 1)
+		case r.Waits && r.State == succeeded:
+			how = waiting
 		}
-		if count[state]++; count[state] == 1 {
-			states = append(states, state)
+		if count[how]++; count[how] == 1 {
+			states = append(states, how)
 		}
-		sum.CostUSD += r.CostUSD
-		sum.Unknown = sum.Unknown || r.Unknown || r.Detached || r.Waits
+		costs = append(costs, r.CostUSD)
+		unknown = unknown || r.Unknown || r.Detached || r.Waits
 	}
-	for i, state := range states {
-		states[i] = fmt.Sprintf("%d %s", count[state], state)
+	for i, how := range states {
+		states[i] = fmt.Sprintf("%d %s", count[how], how)
 	}
-	return []string{"in all", strings.Join(states, ", "), "", CostOf(sum), ""}
+	return []string{"in all", strings.Join(states, ", "), "", sumOf(costs, unknown), ""}
 }
+
+// endOf is the word by which the end of a run is counted: one that was interrupted
+// before it had a job has not failed.
+func endOf(state, reason string) string {
+	if reason == interrupted {
+		return reason
+	}
+	return state
+}
+
+const (
+	waiting     = "waiting with results"
+	succeeded   = string(state.Succeeded)
+	interrupted = string(state.Interrupted)
+)
 
 // notBegun tells which steps were not begun and why, together where that is the same.
 func (p *printer) notBegun(look Look, title string, steps []apply.Skipped, why func(because string) string) {
@@ -133,14 +168,18 @@ func StateWords(state, reason string, exit *int) string {
 }
 
 // CostOf is what a run has cost, as far as that is known.
-func CostOf(r apply.RunOutcome) string {
+func CostOf(r apply.RunOutcome) string { return sumOf([]float64{r.CostUSD}, r.Unknown) }
+
+// sumOf is what runs have cost together, as far as that is known.
+func sumOf(costs []float64, unknown bool) string {
+	text := money.Sum(costs...)
 	switch {
-	case !r.Unknown:
-		return money.USD(r.CostUSD)
-	case r.CostUSD == 0:
+	case !unknown:
+		return text
+	case text == money.USD(0):
 		return "unknown"
 	}
-	return money.USD(r.CostUSD) + " or more"
+	return text + " or more"
 }
 
 // ResultsAt says where a run's results are.
@@ -178,6 +217,25 @@ func (p *printer) tail(r apply.RunOutcome, look Look) {
 	}
 }
 
+// bounded is what is left with the bound of each.
+func bounded(in []apply.Left) []leftover {
+	out := make([]leftover, 0, len(in))
+	for i, one := range left(in) {
+		l := leftover{Leftover: one}
+		if until := in[i].Until.UTC(); !until.IsZero() {
+			l.EndsBy = &until
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// leftover is what may bill after a command, in JSON.
+type leftover struct {
+	plan.Leftover
+	EndsBy *time.Time `json:"ends_by,omitempty"`
+}
+
 func left(in []apply.Left) []plan.Leftover {
 	out := make([]plan.Leftover, 0, len(in))
 	for _, l := range in {
@@ -186,7 +244,7 @@ func left(in []apply.Left) []plan.Leftover {
 			o.Note = l.Address
 		}
 		switch {
-		case l.RateUSD > 0:
+		case l.RateUSD > 0 || l.Free:
 			o.Hourly = &l.RateUSD
 		case l.Monthly > 0:
 			o.MonthlyUSD = &l.Monthly

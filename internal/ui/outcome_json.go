@@ -2,6 +2,7 @@ package ui
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ func OutcomeJSON(w io.Writer, o apply.Outcome, now time.Time, exit int) error {
 		Retrieved bool     `json:"retrieved"`
 		Elsewhere string   `json:"results_elsewhere,omitempty"`
 		Detached  bool     `json:"detached"`
+		Waits     bool     `json:"results_on_pod"`
 	}
 	type skipped struct {
 		Address string `json:"address"`
@@ -48,20 +50,20 @@ func OutcomeJSON(w io.Writer, o apply.Outcome, now time.Time, exit int) error {
 		Skipped  []skipped          `json:"skipped"`
 		Waiting  []skipped          `json:"waiting"`
 		Checks   []plan.CheckResult `json:"checks"`
-		Left     []plan.Leftover    `json:"leftovers"`
+		Left     []leftover         `json:"leftovers"`
 		Messages []string           `json:"messages"`
 		Outputs  map[string]output  `json:"outputs"`
 		Errors   []string           `json:"errors"`
 	}{
 		Format: plan.FormatVersion, Type: "outcome", Time: now.UTC(), ExitCode: exit, Runs: []run{}, Skipped: []skipped{}, Waiting: []skipped{},
-		Checks: []plan.CheckResult{}, Left: left(o.Left), Messages: append([]string{}, o.Messages...), Outputs: map[string]output{},
+		Checks: []plan.CheckResult{}, Left: bounded(slices.Concat(o.Left, o.GoesOn)), Messages: append([]string{}, o.Messages...), Outputs: map[string]output{},
 		Errors: []string{},
 	}
 	for _, r := range o.Runs {
 		one := run{
 			Address: r.Address, RunID: r.RunID, PodID: r.PodID, State: r.State, Reason: r.Reason, Message: r.Message,
 			ExitCode: r.ExitCode, GPUType: r.GPUType, EndUnseen: r.Unseen, Dir: r.Dir,
-			Retrieved: r.Retrieved, Elsewhere: r.Elsewhere, Detached: r.Detached,
+			Retrieved: r.Retrieved, Elsewhere: r.Elsewhere, Detached: r.Detached, Waits: r.Waits,
 		}
 		if r.RunID != "" && !r.Forgotten {
 			one.CostUSD, one.Seconds, one.CostBasis = &r.CostUSD, &r.Seconds, "estimated"

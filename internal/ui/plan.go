@@ -94,11 +94,11 @@ func (v planView) steps() {
 		}
 	}
 	v.line(v.look.Bold(head))
-	var before *plan.Step
+	before := map[plan.Action]*plan.Step{} // the last one that was shown in full
 	for _, s := range shown {
 		v.line()
-		if !v.step(s, before) {
-			before = s
+		if !v.step(s, before[s.Action]) {
+			before[s.Action] = s
 		}
 	}
 }
@@ -113,7 +113,8 @@ func (v planView) staying() {
 	}
 }
 
-// step shows one action; before is the last one above it that was shown in full.
+// step shows one action; before is the last one of its kind above it that was shown in
+// full.
 // It reports whether this one was told by that.
 func (v planView) step(s, before *plan.Step) (alike bool) {
 	mark, color := sign(s.Action)

@@ -23,7 +23,7 @@ func (v planView) run(s, before *plan.Step) (alike bool) {
 		v.field("after", clean(plan.List(s.DependsOn, 4)))
 	}
 	offers := v.plan.Offers[s.Address]
-	if before != nil && before.Run != nil && before.Action == s.Action && len(offers) > 0 &&
+	if before != nil && before.Run != nil && len(offers) > 0 &&
 		reflect.DeepEqual(offers, v.plan.Offers[before.Address]) &&
 		before.Run.Target.WaitForStockS == s.Run.Target.WaitForStockS && disk(before.Run.Target) == disk(s.Run.Target) &&
 		uploads(before.Run) == uploads(s.Run) && bounds(before.Run) == bounds(s.Run) && reflect.DeepEqual(most(before), most(s)) {

@@ -377,8 +377,10 @@ func TestPlanOfRerunsTellsWhatIsAlikeOnce(t *testing.T) {
 		})
 		p.Offers[address] = []plan.Offer{{GPUType: "NVIDIA A40", VRAMGB: 48, Cloud: "secure", Stock: "high", Chosen: true}}
 	}
-	p.Steps[2].Run.KeepPodS = 3600
+	// What is done to others in between changes nothing of that.
+	p.Steps = slices.Insert(p.Steps, 1, &plan.Step{Address: "run.other", Type: "run", Action: plan.Attach, Run: &plan.RunSpec{}})
 	p.Steps[3].Run.KeepPodS = 3600
+	p.Steps[4].Run.KeepPodS = 3600
 	var b bytes.Buffer
 	if err := Plan(&b, p, Look{Width: 200}); err != nil {
 		t.Fatal(err)
