@@ -573,6 +573,14 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) bootPod(req providers.CreatePod, pod providers.Pod) providers.Pod {
+	n, pod := w.addPod(req, pod)
+	if w.shape != nil { // it may take its time, in which events come
+		pod = w.shape(n, pod)
+	}
+	return pod
+}
+
+func (w *world) addPod(req providers.CreatePod, pod providers.Pod) (int, providers.Pod) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.booted++
@@ -586,10 +594,7 @@ func (w *world) bootPod(req providers.CreatePod, pod providers.Pod) providers.Po
 	port := 10000 + w.booted
 	w.pods[port] = p
 	pod.SSH = &providers.Endpoint{Host: "192.0.2.1", Port: port, User: "root"}
-	if w.shape != nil {
-		pod = w.shape(w.booted, pod)
-	}
-	return pod
+	return w.booted, pod
 }
 
 func (w *world) dial(_ context.Context, to Target) (Machine, error) {
