@@ -153,7 +153,7 @@ func (r *runner) fits(st *state.State, run *state.Run, worst, left, rate float64
 	}
 	spending := st.Spending(b.Cap, run.ID)
 	return failf("budget", "%s allows %s in all (%s): %s is spent and %s reserved for other runs, which leaves %s. That buys %s of a pod at %s an hour; a run that may cost more than is left, here %s, does not start for less than %s",
-		b.Cap, money.USD(b.MaxTotalUSD), b.Where, money.USD(spending.SpentUSD+run.CostUSD), money.USD(spending.ReservedUSD), money.USD(left), plan.Minutes(left/rate), money.Price(rate), sumWords(worst), plan.Minutes(span.Hours()))
+		b.Cap, money.USD(b.MaxTotalUSD), b.Where, money.USD(spending.SpentUSD+run.CostUSD), money.USD(spending.ReservedUSD), money.Left(left), plan.Minutes(left/rate), money.Price(rate), sumWords(worst), plan.Minutes(span.Hours()))
 }
 
 // capTimes gives when the purse asks for a snapshot and when it is empty, both

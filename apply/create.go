@@ -94,11 +94,10 @@ func (r *runner) intend(offer plan.Offer) (providers.CreatePod, error) {
 func (r *runner) poor(err error) error {
 	var e *Error
 	if errors.As(err, &e) && e.Address == "" {
-		e.Address = r.address
-		if e.Code == "cost_cap" || e.Code == "budget" || e.Code == "cap_unset" {
+		if err = addressed(err, r.address); e.Code == "cost_cap" || e.Code == "budget" || e.Code == "cap_unset" {
 			e.Err = &endError{state.CostCap}
 		}
-		return e
+		return err
 	}
 	var b *state.BudgetError
 	if errors.As(err, &b) {

@@ -33,9 +33,9 @@ func TestLostAnswers(t *testing.T) {
 		call string
 		away time.Duration
 	}{
-		{"arm", 3 * time.Second},
-		{"reserve", 3 * time.Second},
-		{"launch", 3 * time.Second},
+		{"arm", 2900 * time.Millisecond},
+		{"reserve", 2900 * time.Millisecond},
+		{"launch", 2900 * time.Millisecond},
 		{"launch", 20 * time.Minute},
 	} {
 		t.Run(tt.call+" "+tt.away.String(), func(t *testing.T) {

@@ -89,3 +89,18 @@ var (
 	// errClaimLost: somebody else works on the address now.
 	errClaimLost = &Error{Code: "claim_lost", Message: "another process took over the work on this address", Class: Held}
 )
+
+// addressed names the address in an error that names none. One of those that all
+// addresses share stays as it is.
+func addressed(err error, address string) error {
+	var e *Error
+	switch {
+	case !errors.As(err, &e) || e.Address != "":
+		return err
+	case e == errInterrupted || e == errClaimLost:
+		own := *e
+		return own.at(address).because(err)
+	}
+	e.Address = address
+	return err
+}

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 
@@ -67,9 +68,33 @@ func (s *session) walkGraph(p *plan.Plan) {
 		all.Go(func() { g.visit(n) })
 	}
 	all.Wait()
+	g.sayNotReplaced()
 	s.mu.Lock()
 	s.done = g.done
 	s.mu.Unlock()
+}
+
+// sayNotReplaced names the runs that were to run again although nothing changed, and
+// were not begun: no later plan begins them by itself.
+func (g *graph) sayNotReplaced() {
+	if !g.s.interrupted() {
+		return
+	}
+	st, err := g.s.read()
+	if err != nil {
+		return
+	}
+	var names []string
+	for _, step := range g.plan.Steps {
+		run := currentRun(st, step.Address)
+		if g.nodes[step.Address].interrupted && step.Begins() && step.Run != nil && run != nil &&
+			run.Phase == state.Succeeded && run.Retrieved && run.Fingerprint == step.Run.Fingerprint {
+			names = append(names, step.Address)
+		}
+	}
+	if len(names) > 0 {
+		g.s.say(fmt.Sprintf("not run again before %s: %s; nothing of them has changed, so only -replace=ADDRESS asks for that again", TheInterrupt, plan.List(names, fewPartings)))
+	}
 }
 
 // dependencies are what the plan names, and the volume that a run's pod mounts.
@@ -242,6 +267,12 @@ func (g *graph) run(n *node) {
 		return
 	}
 	out := s.runStep(step, spec, g.plan.Offers[step.Address])
+	if out.Class == Interrupt && out.RunID == "" {
+		s.noteInterrupted()
+		n.failed, n.interrupted = step.Address, true
+		g.skip(n, TheInterrupt)
+		return
+	}
 	g.add(out)
 	switch {
 	case out.Detached:

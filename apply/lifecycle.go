@@ -89,11 +89,10 @@ func unfetched(run *state.Run) bool {
 
 // notBegun is the outcome of a step that could not be begun.
 func (s *session) notBegun(address string, err error) RunOutcome {
-	var e *Error
-	if errors.As(err, &e) && e.Address == "" {
-		e.Address = address
+	err = addressed(err, address)
+	if !errors.Is(err, errInterrupted) { // which is told of all that were not begun
+		s.emit(Event{Kind: EventFailed, Address: address, State: StateNotBegun, Message: err.Error()})
 	}
-	s.emit(Event{Kind: EventFailed, Address: address, State: StateNotBegun, Message: err.Error()})
 	out := RunOutcome{Address: address}
 	if ClassOf(err) == Held { // it goes on all the same
 		out = s.asNoted(address)

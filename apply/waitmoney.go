@@ -20,9 +20,12 @@ type shortError struct {
 }
 
 func (e *shortError) Error() string {
-	b := e.bounds
-	return fmt.Sprintf("waiting for what others give back to %s: of max_total_usd = %g (%s) %s is left and this run may cost %s; %s is set aside for %s until its end",
-		b.Cap, b.MaxTotalUSD, b.Where, money.USD(e.left), sumWords(e.worst), money.USD(e.held), plan.List(e.by, fewPartings))
+	b, ends := e.bounds, "its end"
+	if len(e.by) > 1 {
+		ends = "their ends"
+	}
+	return fmt.Sprintf("waiting for what others give back to %s: of max_total_usd = %g (%s) %s is left and this run may cost %s; %s is set aside for %s until %s",
+		b.Cap, b.MaxTotalUSD, b.Where, money.Left(e.left), sumWords(e.worst), money.USD(e.held), plan.List(e.by, fewPartings), ends)
 }
 
 // givenBack is what would be left for a run if those that this command works on cost

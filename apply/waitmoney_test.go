@@ -173,6 +173,27 @@ func TestWaitingForMoneyIsInterrupted(t *testing.T) {
 		if len(st.Resources) != 1 {
 			t.Errorf("%d addresses in the state", len(st.Resources))
 		}
+		// Those that wait have not failed: they were not begun.
+		if len(out.Runs) != 1 || len(out.Skipped) != 2 || out.Skipped[0].Because != TheInterrupt || w.said(EventFailed, "") || errInterrupted.Address != "" {
+			t.Errorf("%+v, skipped %+v", out.Runs, out.Skipped)
+		}
+	})
+}
+
+// TestInterruptedReplace: what was to run again without a change and was not begun is
+// named, since no plan begins it by itself.
+func TestInterruptedReplace(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		if out := w.apply(planOf(plan.Run, sharing("a", "b")), Options{}); out.Class != OK {
+			t.Fatalf("%+v", out)
+		}
+		w.job.hang = true
+		time.AfterFunc(5*time.Minute, func() { w.interrupts <- struct{}{} })
+		out := w.apply(planOf(plan.Rerun, sharing("a", "b")), Options{})
+		if said := strings.Join(out.Messages, " "); out.Class != Interrupt || len(out.Skipped) != 1 ||
+			!strings.Contains(said, "not run again before the interrupt: "+out.Skipped[0].Address+"; nothing of them has changed, so only -replace=ADDRESS asks for that again") {
+			t.Errorf("skipped %+v: %q", out.Skipped, said)
+		}
 	})
 }
 

@@ -547,6 +547,14 @@ provider "runpod" {}
 	if plan = p.plan(); !plan.Applyable || one(t, plan, `run.both["a"]`).Action != Collect {
 		t.Errorf("applyable %v", plan.Applyable)
 	}
+	// A pod that apply deletes first reserves nothing, and is told until then, also where
+	// its run is to run again.
+	live.Phase, live.Retrieved = state.Succeeded, true
+	plan = p.plan(func(in *Input) { in.Replace = []string{`run.both["a"]`} })
+	if a := one(t, plan, `run.both["a"]`); !plan.Applyable || !a.Begins() || len(plan.Leftovers) != 1 || plan.Leftovers[0].ID != "pod1" {
+		t.Errorf("applyable %v: %s, %+v", plan.Applyable, a.Action, plan.Leftovers)
+	}
+	live.Retrieved = false
 	// A pod that is gone bills no more, and reserves nothing.
 	live.Phase, live.Pod.State, p.pods = state.Running, state.PodRunning, nil
 	p.input = func(in *Input) {

@@ -41,7 +41,7 @@ func (b *builder) judge(st *state.State, first *judging) *judging {
 		maps.Copy(j.known, first.known)
 	}
 	for _, s := range b.p.Steps {
-		if s.Action != NoOp && s.Action != Hold && s.RunID != "" {
+		if s.Action != NoOp && s.Action != Hold && !s.Begins() && s.RunID != "" {
 			j.about[s.RunID] = true
 		}
 	}

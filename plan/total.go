@@ -151,7 +151,7 @@ func (b *builder) saysTotal(addr string, steps []*Step, total float64, most *flo
 	left := total - sums.Total()
 	if !slices.ContainsFunc(steps, func(s *Step) bool { return b.mayBegin(s, left) }) {
 		if left > 0 {
-			detail += fmt.Sprintf(" A run that may cost more than the %s that are left has to get half an hour of its pod for them, and gets less.", money.USD(left))
+			detail += fmt.Sprintf(" A run that may cost more than the %s that are left has to get half an hour of its pod for them, and gets less.", money.Left(left))
 		}
 		b.empty = append(b.empty, emptyCap{addr, detail, steps})
 		return
@@ -222,7 +222,8 @@ func (b *builder) saysEmpty() {
 }
 
 // spending is what is used of a cap's total as far as the account tells: a pod
-// that is gone bills no more, and what it had reserved is free.
+// that is gone bills no more, and what it had reserved is free, as is what apply ends
+// before it begins anything.
 func (b *builder) spending(addr string) state.Spending {
 	sums := state.Spending{SpentUSD: b.st.Spend[addr].USD}
 	b.st.EachRun(func(at string, run *state.Run) {
@@ -231,11 +232,24 @@ func (b *builder) spending(addr string) state.Spending {
 		}
 		spent := b.spentBy(b.st.Resources[at].Provider, run)
 		sums.SpentUSD += spent
-		if !b.lost[run.ID] {
+		if !b.lost[run.ID] && !endsFirst(run) {
 			sums.ReservedUSD += max(0, run.ReservedUSD-(spent-run.CostUSD))
 		}
 	})
 	return sums
+}
+
+// endsFirst reports whether apply deletes a run's pod before it begins anything: what
+// was reserved for it is free then.
+func endsFirst(run *state.Run) bool {
+	pod := run.Pod
+	switch {
+	case pod == nil || pod.Gone() || len(run.Strays) > 0 || run.Unanswered():
+		return false
+	case pod.State == state.PodAwaiting:
+		return run.Retrieved
+	}
+	return run.BeingDeleted() || run.Phase.Ended() && pod.State != state.PodKept
 }
 
 // spentBy is what a run has cost until now, or until its pod that is gone was.

@@ -348,12 +348,12 @@ type Pod struct {
 	// SeenAt is when the provider last did not answer while the pod's end was due, so
 	// that its own guard cannot have ended it before, or when it was last heard of
 	// later than its bounds let expect.
-	SeenAt    *time.Time `json:"seen_at,omitempty"`
+	SeenAt *time.Time `json:"seen_at,omitempty"`
 	// DeletingFor is why its deletion was begun, in a word or a few.
 	DeletingFor string     `json:"deleting_for,omitempty"`
 	DeletedAt   *time.Time `json:"deleted_at,omitempty"`
 	DeletedBy   string     `json:"deleted_by,omitempty"` // client, watchdog, pod_rm, unknown
-	SpendUSD  float64    `json:"spend_usd,omitempty"`
+	SpendUSD    float64    `json:"spend_usd,omitempty"`
 }
 
 // Gone reports whether the pod was proven gone.

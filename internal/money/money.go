@@ -20,6 +20,17 @@ func USD(v float64) string {
 	return format(up(v, places(v)), places(v))
 }
 
+// Left writes what is left of a sum: rounded down, so that it and what was spent, which
+// is rounded up, are together no more than there is.
+func Left(v float64) string {
+	unit := math.Pow10(places(v))
+	left := math.Floor(v*unit+1e-6) / unit
+	if left <= 0 {
+		return USD(0)
+	}
+	return format(left, places(v))
+}
+
 // mostExact is up to what amounts are written to a hundredth of a cent.
 const mostExact = 0.0099
 

@@ -44,3 +44,12 @@ func TestSumsHold(t *testing.T) {
 		}
 	}
 }
+
+// What is left and what was spent are together no more than there is.
+func TestWhatIsLeftIsNeverShownLarger(t *testing.T) {
+	for v, want := range map[float64]string{0: "$0.00", 0.0706: "$0.07", 0.0999: "$0.09", 0.1: "$0.10", 0.0094: "$0.0094", 0.00009: "$0.00", -1: "$0.00", 1.0799999999: "$1.08"} {
+		if got := Left(v); got != want {
+			t.Errorf("%g: %s, want %s", v, got, want)
+		}
+	}
+}

@@ -11,7 +11,7 @@ import (
 )
 
 // hoursAMonth turns a price an hour into one a month.
-const hoursAMonth = 730
+const hoursAMonth = 720
 
 // usd writes an amount that may be unknown, which is never zero.
 func usd(v *float64) string {

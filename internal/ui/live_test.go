@@ -102,7 +102,7 @@ func TestForgottenEndInWords(t *testing.T) {
 		t.Errorf("%v %q", err, b.String())
 	}
 	b.Reset()
-	if err := OutcomeJSON(&b, out, time.Time{}, 1); err != nil || !strings.Contains(b.String(), `"cost_usd":null,"seconds":null`) {
+	if err := OutcomeJSON(&b, out, time.Time{}, 1); err != nil || !strings.Contains(b.String(), `"cost_usd":null,"cost_basis":"unknown","seconds":null`) {
 		t.Errorf("%v %q", err, b.String())
 	}
 	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)

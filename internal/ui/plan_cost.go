@@ -106,7 +106,11 @@ func (v planView) totals() {
 			}
 		}
 		v.total("expected", usd(c.ExpectedUSD))
-		v.total("while it runs", price(c.HourlyUSD)+" an hour")
+		when := "while it runs"
+		if counts["to run"]+counts["to attach or collect"] > 1 {
+			when = "all at once"
+		}
+		v.total(when, price(c.HourlyUSD)+" an hour")
 	}
 	if c.MonthlyStorageUSD == nil || *c.MonthlyStorageUSD > 0 {
 		v.total("storage", usd(c.MonthlyStorageUSD)+" a month")

@@ -31,7 +31,11 @@ func Consent(p *plan.Plan) string {
 	if p.Cost.Unbounded != "" {
 		most = "not bounded: " + clean(p.Cost.Unbounded)
 	}
-	fmt.Fprintf(&b, "It costs %s an hour while it runs, and the most it may cost is %s.\n", price(p.Cost.HourlyUSD), most)
+	when := "while it runs"
+	if counts["to run"]+counts["to attach or collect"] > 1 {
+		when = "where all run at once"
+	}
+	fmt.Fprintf(&b, "It costs %s an hour %s, and the most it may cost is %s.\n", price(p.Cost.HourlyUSD), when, most)
 	return b.String()
 }
 
