@@ -443,7 +443,7 @@ func TestAnEmptyCapHoldsOnlyWhatBegins(t *testing.T) {
 		if out.Class != Failure || len(out.Runs) != 2 || CodeOf(out.Runs[1].Err) != "budget" || w.run("run.b") != nil {
 			t.Fatalf("class %d, %+v, %+v", out.Class, out.Runs, w.run("run.b"))
 		}
-		if text := out.Runs[1].Err.Error(); !strings.Contains(text, "$0.31 is spent and $0.00 reserved for other runs, which leaves $0.10. That buys ") || !strings.Contains(text, "here $0.40, does not start for less than 30 min") {
+		if text := out.Runs[1].Err.Error(); !strings.Contains(text, "$0.31 is spent and $0.00 reserved for other runs, which leaves $0.09. That buys ") || !strings.Contains(text, "here $0.40, does not start for less than 30 min") {
 			t.Error(text)
 		}
 		w.clean()

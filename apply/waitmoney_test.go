@@ -65,7 +65,7 @@ func TestARunWaitsForWhatOthersGiveBack(t *testing.T) {
 			if n := w.waits(); n != map[int]int{1: 0, 2: 3, 10: 3}[parallel] {
 				t.Errorf("%d at once: said %d times", parallel, n)
 			}
-			if parallel > 1 && !w.said(EventWaiting, "of max_total_usd = 1.05 (overbrainer.hcl:10) $0.16 is left and this run may cost $0.90; $0.90 is set aside for run.") {
+			if parallel > 1 && !w.said(EventWaiting, "of max_total_usd = 1.05 (overbrainer.hcl:10) $0.15 is left and this run may cost $0.90; $0.90 is set aside for run.") {
 				t.Errorf("%+v", w.events)
 			}
 			st, _ := w.store.Read(t.Context())
