@@ -34,17 +34,15 @@ type farReport struct {
 const farVariable = "OVERBRAINER_TEST_FAR"
 
 // A large file, a long way off: several channels have their whole windows under way
-// at once, so it takes less than one channel's best, and the client holds a part of
-// it only. A larger file is no different: the number of channels and their windows
-// depend on the distance alone. The client is a process of its own, so that its
-// memory is.
+// at once, which one channel cannot, and the client holds a part of the file only. A
+// larger file is no different: the number of channels and their windows depend on the
+// distance alone. The client is a process of its own, so that its memory is.
 func TestFarLargeFile(t *testing.T) {
 	if errand := os.Getenv(farVariable); errand != "" {
 		runErrand(t, errand)
 		return
 	}
 	const delay, size = 150 * time.Millisecond, 64 << 20
-	const oneChannel = size / window * 2 * delay
 	// What all channels may have sent unread, once more as garbage, and all else.
 	const mostHeap = 2*maxChannels*window + 4<<20
 	for _, up := range []bool{true, false} {
@@ -65,9 +63,6 @@ func TestFarLargeFile(t *testing.T) {
 				most = down
 			}
 			t.Logf("%s, %.1f windows under way, %d MiB of heap", got.Took, float64(most)/window, got.Heap>>20)
-			if got.Took >= oneChannel {
-				t.Errorf("it took %s, one channel could do it in %s", got.Took, oneChannel)
-			}
 			// Seven windows fill the way at once; a busy machine sends too slowly for that.
 			if most < 2*window {
 				t.Errorf("%d bytes were under way at most, two channels can have more", most)

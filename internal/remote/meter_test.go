@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,13 +20,14 @@ func TestRateIsOfWhatMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &meter{total: 10_000}
 		_, fail := context.WithCancelCause(t.Context())
-		var rate float64
-		stop := m.watch(fail, func(_, _ int64, now float64) { rate = now }, 0)
+		var bits atomic.Uint64
+		rate := func() float64 { return math.Float64frombits(bits.Load()) }
+		stop := m.watch(fail, func(_, _ int64, now float64) { bits.Store(math.Float64bits(now)) }, 0)
 		time.Sleep(time.Minute)
 		m.found(5000)
 		time.Sleep(time.Minute)
-		if rate != 0 {
-			t.Errorf("%v before anything came", rate)
+		if rate() != 0 {
+			t.Errorf("%v before anything came", rate())
 		}
 		for range 20 {
 			m.got(100)
@@ -33,14 +35,14 @@ func TestRateIsOfWhatMoves(t *testing.T) {
 		}
 		m.got(100)
 		time.Sleep(reportEvery)
-		if math.Abs(rate-100) > 5 {
-			t.Errorf("%v of 100 a second", rate)
+		if math.Abs(rate()-100) > 5 {
+			t.Errorf("%v of 100 a second", rate())
 		}
 		m.lost(5000, 5000)
 		m.got(1)
 		time.Sleep(reportEvery)
-		if math.Abs(rate-100) > 5 {
-			t.Errorf("%v after some of what was found was wrong", rate)
+		if math.Abs(rate()-100) > 5 {
+			t.Errorf("%v after some of what was found was wrong", rate())
 		}
 		stop()
 	})
