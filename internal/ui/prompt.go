@@ -33,7 +33,7 @@ func Consent(p *plan.Plan) string {
 	}
 	when := "while it runs"
 	if counts["to run"]+counts["to attach or collect"] > 1 {
-		when = "where all run at once"
+		when = "all at once"
 	}
 	fmt.Fprintf(&b, "It costs %s an hour %s, and the most it may cost is %s.\n", price(p.Cost.HourlyUSD), when, most)
 	return b.String()
