@@ -99,7 +99,7 @@ func (s *session) leftovers(st *state.State) {
 		if st.ClaimedElsewhere(address, s.Who, s.Now()) {
 			return
 		}
-		if run.Phase.Ended() && run.Pod != nil && run.Pod.State == state.PodDeleting {
+		if run.Phase.Ended() && run.BeingDeleted() {
 			s.addLeft(Left{Kind: "pod", Address: address, RunID: run.ID, ID: run.Pod.ID, RateUSD: run.Pod.HourUSD(), Fix: "overbrainer pod rm " + run.ID})
 		}
 		for _, stray := range run.Strays {

@@ -539,6 +539,26 @@ func TestHashCache(t *testing.T) {
 	}
 }
 
+// Who plans nothing waits for no digest of what would be uploaded, and takes none for
+// known; it is looked for all the same.
+func TestUnread(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string][]byte{MainFile: []byte(base + run("a", `upload = ["data/**"]`)), "data/a": []byte("1")})
+	cache := &memory{sums: map[HashKey]string{}}
+	cfg, diags := Load(t.Context(), dir, with(Options{Hashes: cache, Unread: true}))
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	a := cfg.Run("run.a")
+	if len(cache.sums) > 0 || len(a.Uploads) != 1 || a.Uploads[0].Size != 1 || a.Uploads[0].SHA256 != "" || a.Fingerprint != "" {
+		t.Errorf("%d digests, %+v, %q", len(cache.sums), a.Uploads, a.Fingerprint)
+	}
+	write(t, dir, map[string][]byte{MainFile: []byte(base + run("a", `upload = ["other/**"]`))})
+	if _, diags = Load(t.Context(), dir, with(Options{Unread: true})); len(diags) == 0 {
+		t.Error("nothing is said of what is not there")
+	}
+}
+
 func TestCancelled(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string][]byte{MainFile: []byte(base + "locals {\n  r = range(1000)\n  x = [for a in local.r : [for b in local.r : a]]\n}\n")})

@@ -30,6 +30,9 @@ type Options struct {
 	// Hashes remembers digests of files. May be nil. It is called from several
 	// goroutines.
 	Hashes HashCache
+	// Unread leaves files to upload unread, for who plans nothing: it is looked whether
+	// they can be. Digests, inputs and fingerprints are empty then.
+	Unread bool
 	// Version is overbrainer.version and what required_version is held against.
 	Version string
 	// Sources is the configuration's text by file name. Nil: the files of the

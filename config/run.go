@@ -72,6 +72,9 @@ func (s *session) readRun(r *reader, ri *runInstance, siblings int) {
 		return
 	}
 	own := s.ownInputs(run)
+	if s.p.opt.Unread {
+		return
+	}
 	run.Inputs = inputs(own, ri.set, siblings)
 	if len(run.Late) > 0 {
 		return

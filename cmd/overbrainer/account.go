@@ -22,7 +22,7 @@ type account struct {
 
 // lookAt opens the provider named by -provider, or the only one.
 func (a *app) lookAt(ctx context.Context, in inputs, name string) (*account, error) {
-	return a.lookAtWith(ctx, in, name, reading{ending: true})
+	return a.lookAtWith(ctx, in, name, reading{ending: true, unread: true})
 }
 
 func (a *app) lookAtWith(ctx context.Context, in inputs, name string, how reading) (*account, error) {

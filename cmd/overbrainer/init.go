@@ -51,7 +51,7 @@ func initCommand(a *app) *command {
 			p := &project{app: a, pins: &pins{locks: locks, upgrade: upgrade, sums: map[string]string{}}}
 			p.init()
 			defer p.close()
-			if err := p.read(ctx, in, config.Options{Vars: config.Vars{MayMiss: true}}); err != nil {
+			if err := p.read(ctx, in, config.Options{Vars: config.Vars{MayMiss: true}, Unread: true}); err != nil {
 				return err
 			}
 			if err := p.pin(ctx); err != nil {

@@ -57,6 +57,8 @@ type reading struct {
 	// need what runs left behind, so a metric that is missing cannot keep it
 	// from ending what bills.
 	ending bool
+	// unread: for one that plans nothing. Files to upload are not read.
+	unread bool
 	// blind: goes on without a state that cannot be read.
 	blind bool
 }
@@ -100,7 +102,7 @@ func (p *project) init() {
 }
 
 func (p *project) load(ctx context.Context, in inputs, how reading) error {
-	opt := config.Options{Volume: plan.VolumeIDs(p.st), Sources: how.sources}
+	opt := config.Options{Volume: plan.VolumeIDs(p.st), Sources: how.sources, Unread: how.unread}
 	if !how.ending {
 		opt.Settled = plan.Settled(p.st, how.replace)
 	}

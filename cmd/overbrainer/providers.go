@@ -24,7 +24,7 @@ func providersCommand(a *app) *command {
 		example:  "$ overbrainer providers",
 		register: func(f *flags) { f.boolean(&asJSON, "json", "an array of objects"); in.register(f) },
 		run: func(ctx context.Context, _ []string) error {
-			p, err := a.openLoosely(ctx, in, reading{ending: true})
+			p, err := a.openLoosely(ctx, in, reading{ending: true, unread: true})
 			if err != nil {
 				return err
 			}

@@ -28,7 +28,7 @@ const (
 
 // liveLog shows the log on the pod.
 func (a *app) liveLog(ctx context.Context, in inputs, address string, run *state.Run, view logsView) error {
-	p, err := a.openLoosely(ctx, in, reading{ending: true})
+	p, err := a.openLoosely(ctx, in, reading{ending: true, unread: true})
 	if err != nil {
 		return err
 	}

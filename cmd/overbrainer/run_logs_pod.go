@@ -39,7 +39,7 @@ func (a *app) podLog(ctx context.Context, in inputs, st *state.State, address st
 		if opened != nil {
 			return opened, nil
 		}
-		p, err := a.openLoosely(ctx, in, reading{ending: true})
+		p, err := a.openLoosely(ctx, in, reading{ending: true, unread: true})
 		opened = p
 		return p, err
 	})}

@@ -91,7 +91,7 @@ func (a *app) sshAt(ctx context.Context, in inputs, st *state.State, address str
 		}
 	}()
 	pod := a.finder(st, address, run, func(ctx context.Context) (*project, error) {
-		p, err := a.openLoosely(ctx, in, reading{ending: true})
+		p, err := a.openLoosely(ctx, in, reading{ending: true, unread: true})
 		opened = p
 		return p, err
 	})

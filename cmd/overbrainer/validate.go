@@ -37,7 +37,7 @@ func validateCommand(a *app) *command {
 			p := &project{app: a}
 			p.init()
 			defer p.close()
-			err := p.read(ctx, in, config.Options{Vars: config.Vars{MayMiss: true}})
+			err := p.read(ctx, in, config.Options{Vars: config.Vars{MayMiss: true}, Unread: true})
 			if err == nil {
 				err = p.validBackend()
 			}
